@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Instance stores and locks (sandbox-contract 2.1 and 4.4). */
+#ifndef SANDPROOF_STORE_H
+#define SANDPROOF_STORE_H
+
+#include <sandproof/cancel.h>
+#include <sandproof/capabilities.h>
+#include <sandproof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Which sandbox belongs to a key. Texts are UTF-8 and kept byte-exact; NULL
+ * in an optional field means that the field is absent, which is neither empty
+ * nor null.
+ */
+struct sp_record {
+	char *key;
+	char *provider;
+	char *provider_sandbox_id;
+	/* Optional. */
+	char *latest_snapshot_id;
+	char *thread_id;
+	/* Optional. */
+	char *latest_run_id;
+	/* Milliseconds since 1970, any signed 64-bit value. */
+	int64_t updated_at;
+};
+
+#define SP_RECORD_INIT { NULL, NULL, NULL, NULL, NULL, NULL, 0 }
+
+/* Frees the texts and clears the struct. */
+void sp_record_done(struct sp_record *record);
+
+#define SP_STORE_VERSION 1
+
+struct sp_store_ops {
+	unsigned version;
+	/* The declaration; lives as long as the store. */
+	const struct sp_store_capabilities *(*capabilities)(void *self);
+	/* Looks a key up. 0 with `*ret_found` false when there is none; the caller owns the record. */
+	int (*get)(void *self, const char *key, struct sp_record *ret_record, bool *ret_found,
+		   struct sp_cancel *cancel, struct sp_error *err);
+	/*
+	 * Replaces the whole record of record->key: a field absent now is absent
+	 * afterwards. With `fence`: SP_CONFLICT when an upsert with a higher one was
+	 * acknowledged before. Acknowledged means durable where declared.
+	 */
+	int (*upsert)(void *self, const struct sp_record *record, const uint64_t *fence,
+		      struct sp_cancel *cancel, struct sp_error *err);
+	/* Removes a key; a missing one is fine. */
+	int (*del)(void *self, const char *key, struct sp_cancel *cancel, struct sp_error *err);
+	/* Closes the store. */
+	void (*close)(void *self);
+};
+
+/* A reference to a store: two pointers, copied freely; close it once. Thread-safe. */
+struct sp_store {
+	const struct sp_store_ops *ops;
+	void *self;
+};
+
+#define SP_STORE_INIT { NULL, NULL }
+
+#define SP_LEASE_VERSION 1
+
+struct sp_lease_ops {
+	unsigned version;
+	/* Fencing token: grows with each holder of the key; 0 where tokens are not offered. */
+	uint64_t (*fence)(void *self);
+	/* Fires when the lease is lost; borrowed, lives as long as the lease. Never fires without `lease`. */
+	struct sp_cancel *(*lost)(void *self);
+	/* Gives the lock back and frees the lease; a lost one is fine and frees nobody else's. */
+	void (*release)(void *self);
+};
+
+/* A held lock; release it once. */
+struct sp_lease {
+	const struct sp_lease_ops *ops;
+	void *self;
+};
+
+#define SP_LEASE_INIT { NULL, NULL }
+
+#define SP_LOCK_VERSION 1
+
+struct sp_lock_ops {
+	unsigned version;
+	/* The declaration; lives as long as the lock service. */
+	const struct sp_lock_capabilities *(*capabilities)(void *self);
+	/* Waits until the caller is the one holder of `key` (text as is). SP_ABORTED, SP_TIMED_OUT, SP_UNAVAILABLE. */
+	int (*acquire)(void *self, const char *key, struct sp_cancel *cancel,
+		       struct sp_lease *ret_lease, struct sp_error *err);
+	/* Closes the service; leases are released before. */
+	void (*close)(void *self);
+};
+
+/* A reference to a lock service: two pointers, copied freely; close it once. Thread-safe. */
+struct sp_lock {
+	const struct sp_lock_ops *ops;
+	void *self;
+};
+
+#define SP_LOCK_INIT { NULL, NULL }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Subjects: what a suite judges. The runner opens them from a SPEC; a case
+ * never knows which back end it talks to.
+ */
+#ifndef SANDPROOF_SUBJECT_H
+#define SANDPROOF_SUBJECT_H
+
+#include <sandproof/control.h>
+#include <sandproof/ensure.h>
+#include <sandproof/journal.h>
+#include <sandproof/platform.h>
+#include <sandproof/provider.h>
+#include <sandproof/store.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a suite can judge. */
+enum sp_subject_kind {
+	SP_SUBJECT_PROVIDER = 0,
+	SP_SUBJECT_STORE,
+	SP_SUBJECT_LOCK,
+	SP_SUBJECT_JOURNAL,
+	SP_SUBJECT_ENSURE,
+	SP_SUBJECT_PLATFORM,
+	SP_SUBJECT_KIND_MAX_,
+};
+
+/* Stable lower-case name of a kind ("provider"). */
+const char *sp_subject_kind_name(enum sp_subject_kind kind);
+
+#define SP_SUBJECT_VERSION 1
+
+/*
+ * An open subject. Exactly the table of its kind is filled; `control` and
+ * `platform` are filled where the back end has them. Freed as one.
+ */
+struct sp_subject {
+	unsigned version;
+	enum sp_subject_kind kind;
+	struct sp_provider provider;
+	struct sp_store store;
+	struct sp_lock lock;
+	struct sp_journal journal;
+	struct sp_ensure ensure;
+	struct sp_platform platform;
+	/* Owned; ops NULL where the back end has none. */
+	struct sp_control control;
+	/* What close() frees besides the tables; private to the opener. */
+	void *opener;
+};
+
+#define SP_SUBJECT_INIT { .version = SP_SUBJECT_VERSION }
+
+/*
+ * Opens a subject. `spec` is one of `sandproof help providers`; `workspace`
+ * names the caller's own part of a shared back end, so that several workers
+ * do not see each other (NULL: the default one). The implementation is the
+ * registry's; it is reached through this pointer so that the runner knows no
+ * concrete provider. Errors: SP_INVALID (not a SPEC), SP_UNSUPPORTED (not
+ * built yet), and whatever opening the back end answers.
+ */
+typedef int (*sp_subject_open_fn)(void *opener, enum sp_subject_kind kind, const char *spec,
+				  const char *workspace, struct sp_subject *ret_subject,
+				  struct sp_error *err);
+
+/* Closes every table of the subject and clears it. */
+void sp_subject_done(struct sp_subject *subject);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner: selects cases, runs them in worker processes under a
+ * supervisor, and turns what happened into verdicts. It knows no concrete
+ * provider, store, fake or suite: all of them come in through the options.
+ */
+#ifndef SP_RUNNER_H
+#define SP_RUNNER_H
+
+#include <sandproof/case.h>
+#include <results/results.h>
+
+/* Exit codes of `run`, strongest first (design, section 6). */
+enum sp_exit_code {
+	SP_EXIT_OK = 0,
+	SP_EXIT_FAILED = 1,
+	SP_EXIT_USAGE = 2,
+	SP_EXIT_HARNESS = 3,
+	SP_EXIT_NOTHING_RAN = 4,
+	SP_EXIT_LEAKED = 5,
+	SP_EXIT_INTERRUPTED = 130,
+};
+
+/* ---- Selecting ---- */
+
+/* Which cases to take; every list may be empty, which means all. */
+struct sp_filter {
+	const char *const *suites;
+	size_t n_suites;
+	/* Globs over ids and aliases ('*' matches any text). */
+	const char *const *cases;
+	size_t n_cases;
+	const char *const *tags;
+	size_t n_tags;
+	/* Shard i of n, from 1; n 0 is no sharding. */
+	unsigned shard, n_shards;
+};
+
+/* Cases selected, in the order of the suites. */
+struct sp_selection {
+	const struct sp_case_def **cases;
+	/* Suite of each case. */
+	const struct sp_suite **suites;
+	size_t len;
+};
+
+/* Selects. SP_INVALID: a suite, glob or tag that matches nothing; the message has the nearest names. */
+int sp_select(const struct sp_suite *const *suites, size_t n_suites, const struct sp_filter *filter,
+	      struct sp_selection *ret_selection, struct sp_error *err);
+void sp_selection_done(struct sp_selection *selection);
+/* Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near. */
+char *sp_nearest(const char *word, const char *const *names, size_t n_names);
+
+/* ---- Running ---- */
+
+/* One subject that was named or taken by default. */
+struct sp_run_subject {
+	enum sp_subject_kind kind;
+	/* SPEC as given; never printed: `shown` is. */
+	const char *spec;
+	/* Redacted SPEC. */
+	const char *shown;
+};
+
+/* What the console hears while a run goes on; every entry may be NULL. Called in the supervisor. */
+struct sp_run_listener {
+	void *arg;
+	void (*started)(void *arg, const struct sp_selection *selection, unsigned jobs);
+	void (*case_started)(void *arg, const struct sp_case_def *def, int worker);
+	void (*case_slow)(void *arg, const struct sp_case_def *def, int worker, uint64_t elapsed_ms);
+	void (*case_ended)(void *arg, const struct sp_result_case *result);
+	void (*leaked)(void *arg, const struct sp_result_leak *leak);
+	/* About ten times a second while something runs. */
+	void (*tick)(void *arg);
+	void (*ended)(void *arg, const struct sp_result_end *end);
+};
+
+#define SP_RUN_OPTIONS_VERSION 1
+
+struct sp_run_options {
+	unsigned version;
+	struct sp_selection selection;
+	const struct sp_run_subject *subjects;
+	size_t n_subjects;
+	/* Opens a subject inside a worker. */
+	sp_subject_open_fn open;
+	void *opener;
+	/* Called once in the supervisor before any worker, e.g. to start a fake; and at the end. May be NULL. */
+	int (*prepare)(void *opener, struct sp_error *err);
+	void (*finish)(void *opener);
+	/* A workspace for one worker in a shared back end (malloc'ed name), or NULL for none. Called in the supervisor. May be NULL. */
+	int (*workspace)(void *opener, int worker, char **ret_workspace, struct sp_error *err);
+	/* Commands that the fake ran so far, 0 where unknown. May be NULL. */
+	uint64_t (*commands)(void *opener);
+
+	unsigned jobs;
+	unsigned repeat;
+	uint64_t seed;
+	/* 0: the defaults of the design (10 s local, 180 s live; 2 s; 20). */
+	uint64_t case_deadline_ms;
+	uint64_t grace_ms;
+	unsigned rounds;
+	bool fail_fast;
+	bool fail_on_skip;
+	size_t min_executed;
+	/* Credentials are missing and --gated was given: one named skip a suite with this text. NULL otherwise. */
+	const char *gated_skip;
+	/* Live back end: one job, intent rows are synced. */
+	bool live;
+	const char *results_path;
+	/* Start of the command that runs one case again ("sandproof run --provider bash"). */
+	const char *rerun_prefix;
+	/* Id of an applied fault, or NULL. */
+	const char *defect;
+	struct sp_run_listener listener;
+};
+
+#define SP_RUN_OPTIONS_INIT { .version = SP_RUN_OPTIONS_VERSION, .jobs = 1, .repeat = 1 }
+
+/*
+ * Runs. Returns an sp_exit_code (never SP_EXIT_USAGE); `err` says why for
+ * SP_EXIT_HARNESS. Results are in options->results_path, also after an interrupt.
+ */
+int sp_run(const struct sp_run_options *options, struct sp_result_end *ret_end, struct sp_error *err);
+
+/* Version of the requirement set and the SHA-256 of all clauses of these suites (64 hex digits and a NUL). */
+void sp_requirements_digest(const struct sp_suite *const *suites, size_t n_suites, char ret_hex[65]);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The local provider: host processes without isolation, the second reference. */
+#ifndef SP_LOCAL_H
+#define SP_LOCAL_H
+
+#include <sandproof/provider.h>
+
+#define SP_LOCAL_OPTIONS_VERSION 1
+
+struct sp_local_options {
+	unsigned version;
+	/* Folder below which sandboxes get their roots; NULL: the temporary folder. Copied. */
+	const char *base_dir;
+	/* Declare no background processes: a journal then has to be polled. */
+	bool poll_only;
+	/* Grace between the signal asked for and KILL; UINT32_MAX: 2000. */
+	uint32_t kill_grace_ms;
+	/* Unread output held per stream of a spawned process; 0: 8 MiB. */
+	uint64_t unread_bound;
+	/* Cap per stream of exec; 0: 8 MiB. */
+	uint64_t output_cap;
+};
+
+#define SP_LOCAL_OPTIONS_INIT { .version = SP_LOCAL_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX }
+
+/* Opens the provider. SP_IO when the folder cannot be used, SP_UNSUPPORTED without bash. */
+int sp_local_open(const struct sp_local_options *options, struct sp_provider *ret_provider,
+		  struct sp_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The Render provider (sandbox-contract 5) over a transport. */
+#ifndef SP_RENDER_H
+#define SP_RENDER_H
+
+#include <sandproof/platform.h>
+#include <sandproof/provider.h>
+#include <sandproof/seams.h>
+#include <sandproof/transport.h>
+
+#define SP_RENDER_OPTIONS_VERSION 1
+
+/* All texts are copied. */
+struct sp_render_options {
+	unsigned version;
+	/* API key and workspace ("tea-…"); NULL: RENDER_API_KEY, RENDER_WORKSPACE_ID. Missing: SP_DENIED naming the variables. */
+	const char *token;
+	const char *owner_id;
+	/* "https://api.render.com/v1" when NULL; http only on loopback; "unix:PATH" for a Unix socket. */
+	const char *base_url;
+	/* Plan of new sandboxes; NULL: the service's default. */
+	const char *plan;
+	/* Grace between the signal asked for and KILL; UINT32_MAX: 2000. */
+	uint32_t kill_grace_ms;
+	/* Unread output held per stream of a spawned process; 0: 8 MiB. */
+	uint64_t unread_bound;
+	/* Cap per stream of exec; 0: 8 MiB. */
+	uint64_t output_cap;
+	/* Private folder in the memory-backed directory; "{id}" stands for the sandbox's id. NULL: /dev/tsai. */
+	const char *private_dir;
+	/* Milliseconds between two looks at a sandbox that is starting; 0: 500. */
+	uint32_t poll_ms;
+	/* Milliseconds until creating or resuming is given up; 0: 180,000. */
+	uint32_t start_timeout_ms;
+	/* Consumed on success; ops NULL: libcurl. Together with token or owner_id it is refused only when `strict_client`. */
+	struct sp_transport transport;
+	/* NULL: the healthy steps. Copied. */
+	const struct sp_render_steps *steps;
+};
+
+#define SP_RENDER_OPTIONS_INIT { .version = SP_RENDER_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX }
+
+/* Opens the provider; nothing is sent. SP_INVALID names the option that is wrong; SP_DENIED: no credentials. */
+int sp_render_open(const struct sp_render_options *options, struct sp_provider *ret_provider,
+		   struct sp_error *err);
+
+/* The healthy steps. */
+struct sp_render_steps sp_render_steps(void);
+
+/* The bare platform below an open Render provider; borrowed from it. */
+struct sp_platform sp_render_platform(struct sp_provider *provider);
+
+#endif
