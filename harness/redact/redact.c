@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <redact/redact.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <base/cleanup.h>
+#include <redact/forms.h>
+
+/* A shorter text would erase ordinary words. */
+#define SHORTEST_SECRET 6
+#define REPLACEMENT "[redacted]"
+
+struct sp_redact {
+	pthread_mutex_t lock;
+	struct redact_secret *secrets;
+	size_t n_secrets;
+	/* Bytes with which a form of any secret can begin; all others are passed over quickly. */
+	bool starts[256];
+};
+
+struct sp_redact *sp_redact_new(void)
+{
+	struct sp_redact *redact = calloc(1, sizeof(*redact));
+
+	if (redact)
+		pthread_mutex_init(&redact->lock, NULL);
+	return redact;
+}
+
+struct sp_redact *sp_redact_free(struct sp_redact *redact)
+{
+	if (!redact)
+		return NULL;
+	for (size_t i = 0; i < redact->n_secrets; i++) {
+		void *bytes = (void *)redact->secrets[i].bytes;
+
+		explicit_bzero(bytes, redact->secrets[i].len);
+		free(bytes);
+	}
+	free(redact->secrets);
+	pthread_mutex_destroy(&redact->lock);
+	free(redact);
+	return NULL;
+}
+
+static bool is_known(const struct sp_redact *redact, const char *secret, size_t len)
+{
+	for (size_t i = 0; i < redact->n_secrets; i++)
+		if (redact->secrets[i].len == len &&
+		    !memcmp(redact->secrets[i].bytes, secret, len))
+			return true;
+	return false;
+}
+
+static int add_locked(struct sp_redact *redact, const char *secret, size_t len)
+{
+	struct redact_secret *grown;
+	char *copy SP_FREE = NULL;
+
+	if (is_known(redact, secret, len))
+		return 0;
+	copy = strdup(secret);
+	grown = reallocarray(redact->secrets, redact->n_secrets + 1, sizeof(*grown));
+	if (grown)
+		redact->secrets = grown;
+	if (!copy || !grown)
+		return -ENOMEM;
+	grown[redact->n_secrets].bytes = (unsigned char *)SP_TAKE(copy);
+	grown[redact->n_secrets].len = len;
+	redact_starts(&grown[redact->n_secrets++], redact->starts);
+	return 0;
+}
+
+int sp_redact_add(struct sp_redact *redact, const char *secret)
+{
+	size_t len = secret ? strlen(secret) : 0;
+	int rc;
+
+	if (len < SHORTEST_SECRET)
+		return 0;
+	pthread_mutex_lock(&redact->lock);
+	rc = add_locked(redact, secret, len);
+	pthread_mutex_unlock(&redact->lock);
+	return rc;
+}
+
+/* Longest form of any secret that starts here. */
+static size_t match_any(const struct sp_redact *redact, const unsigned char *text, size_t len)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < redact->n_secrets; i++) {
+		size_t n = redact_match(&redact->secrets[i], text, len, NULL);
+
+		if (n > longest)
+			longest = n;
+	}
+	return longest;
+}
+
+int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struct sp_buf *out)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t kept = 0, at = 0;
+
+	pthread_mutex_lock(&redact->lock);
+	while (at < len) {
+		size_t n = redact->starts[bytes[at]] ? match_any(redact, bytes + at, len - at) : 0;
+
+		if (!n) {
+			at++;
+			continue;
+		}
+		sp_buf_add(out, text + kept, at - kept);
+		sp_buf_adds(out, REPLACEMENT);
+		kept = at += n;
+	}
+	pthread_mutex_unlock(&redact->lock);
+	return sp_buf_add(out, text + kept, len - kept);
+}
+
+const char *sp_redact_find(const char *secret, const void *data, size_t len)
+{
+	struct redact_secret wanted = { (const unsigned char *)secret, strlen(secret) };
+	const unsigned char *bytes = data;
+	bool starts[256] = { false };
+
+	if (!wanted.len)
+		return NULL;
+	redact_starts(&wanted, starts);
+	for (size_t at = 0; at < len; at++) {
+		const char *form = NULL;
+
+		if (starts[bytes[at]] && redact_match(&wanted, bytes + at, len - at, &form))
+			return form;
+	}
+	return NULL;
+}
