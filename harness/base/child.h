@@ -67,6 +67,8 @@ int sp_child_wait(struct sp_child *child, struct sp_cancel *cancel, struct sp_er
 int sp_child_signal(struct sp_child *child, int signal);
 /* KILLs the group if it still lives, reaps, closes the pipes and the pidfd. */
 void sp_child_done(struct sp_child *child);
+/* Closes the pipes and the pidfd and leaves the child running: for one that `outlives` us. Reaps it if it has ended. */
+void sp_child_detach(struct sp_child *child);
 
 /*
  * Runs a command to its end, feeds `input`, keeps at most `max` bytes of each

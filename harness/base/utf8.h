@@ -15,6 +15,13 @@ size_t sp_utf8_cut(const char *text, size_t len, size_t max);
 /* Number of code points of well-formed text. */
 size_t sp_utf8_count(const char *text, size_t len);
 
+/*
+ * Length of the first character of `len` (at least 1) bytes, with `*ret_valid` true; or, with
+ * `*ret_valid` false, of the maximal ill-formed part that one U+FFFD stands for. A character that is
+ * cut off by the end of the text is ill-formed.
+ */
+size_t sp_utf8_next(const char *text, size_t len, bool *ret_valid);
+
 /* Keeps the head of a character between two pieces. */
 struct sp_utf8_decoder {
 	unsigned char held[4];

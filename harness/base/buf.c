@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include <base/buf.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/utf8.h>
+
+static int latch(struct sp_buf *buf, int error)
+{
+	if (!buf->error)
+		buf->error = error;
+	return buf->error;
+}
+
+void sp_buf_done(struct sp_buf *buf)
+{
+	free(buf->data);
+	*buf = (struct sp_buf)SP_BUF_INIT(buf->ceiling);
+}
+
+void sp_buf_clear(struct sp_buf *buf)
+{
+	buf->len = 0;
+	buf->error = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
+
+const char *sp_buf_str(const struct sp_buf *buf)
+{
+	return buf->data ? buf->data : "";
+}
+
+/* Makes room for `len` more bytes and the NUL. */
+static int grow(struct sp_buf *buf, size_t len)
+{
+	size_t need, size;
+	char *data;
+
+	if (buf->error)
+		return buf->error;
+	/* A ceiling of SIZE_MAX would leave no room for the NUL. */
+	if (buf->ceiling == SIZE_MAX || buf->len > buf->ceiling || len > buf->ceiling - buf->len)
+		return latch(buf, -ENOBUFS);
+	need = buf->len + len + 1;
+	if (need <= buf->size)
+		return 0;
+	size = buf->size < 32 ? 64 : buf->size > SIZE_MAX / 2 ? SIZE_MAX : buf->size * 2;
+	if (size > buf->ceiling + 1)
+		size = buf->ceiling + 1;
+	if (size < need)
+		size = need;
+	data = realloc(buf->data, size);
+	if (!data)
+		return latch(buf, -ENOMEM);
+	data[buf->len] = '\0';
+	buf->data = data;
+	buf->size = size;
+	return 0;
+}
+
+char *sp_buf_reserve(struct sp_buf *buf, size_t len)
+{
+	return grow(buf, len) ? NULL : buf->data + buf->len;
+}
+
+int sp_buf_add(struct sp_buf *buf, const void *data, size_t len)
+{
+	char *to = sp_buf_reserve(buf, len);
+
+	if (!to)
+		return buf->error;
+	if (len)
+		memcpy(to, data, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+	return 0;
+}
+
+int sp_buf_adds(struct sp_buf *buf, const char *text)
+{
+	return sp_buf_add(buf, text, strlen(text));
+}
+
+int sp_buf_addc(struct sp_buf *buf, char c)
+{
+	return sp_buf_add(buf, &c, 1);
+}
+
+int sp_buf_vaddf(struct sp_buf *buf, const char *format, va_list args)
+{
+	size_t room = buf->data ? buf->size - buf->len : 0;
+	va_list again;
+	int len;
+
+	if (buf->error)
+		return buf->error;
+	va_copy(again, args);
+	len = vsnprintf(buf->data ? buf->data + buf->len : NULL, room, format, args);
+	/* A first try that did not fit leaves a cut text behind the end. */
+	if (buf->data)
+		buf->data[buf->len] = (size_t)len < room ? buf->data[buf->len] : '\0';
+	if (len < 0) {
+		latch(buf, -EINVAL);
+	} else if (!grow(buf, (size_t)len)) {
+		if ((size_t)len >= room)
+			vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
+		buf->len += (size_t)len;
+	} else if (buf->data) {
+		buf->data[buf->len] = '\0';
+	}
+	va_end(again);
+	return buf->error;
+}
+
+int sp_buf_addf(struct sp_buf *buf, const char *format, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = sp_buf_vaddf(buf, format, args);
+	va_end(args);
+	return rc;
+}
+
+void sp_buf_consume(struct sp_buf *buf, size_t len)
+{
+	if (len > buf->len)
+		len = buf->len;
+	if (!len)
+		return;
+	buf->len -= len;
+	memmove(buf->data, buf->data + len, buf->len);
+	buf->data[buf->len] = '\0';
+}
+
+char *sp_buf_take(struct sp_buf *buf, size_t *ret_len)
+{
+	int error = grow(buf, 0);
+	char *data;
+
+	if (error) {
+		sp_buf_done(buf);
+		buf->error = error;
+		return NULL;
+	}
+	data = buf->data;
+	if (ret_len)
+		*ret_len = buf->len;
+	buf->data = NULL;
+	sp_buf_done(buf);
+	return data;
+}
+
+int sp_buf_take_bytes(struct sp_buf *buf, struct sp_bytes *ret_bytes)
+{
+	size_t len;
+	char *data = sp_buf_take(buf, &len);
+
+	if (!data)
+		return buf->error;
+	ret_bytes->data = (unsigned char *)data;
+	ret_bytes->len = len;
+	return 0;
+}
+
+int sp_buf_add_shell(struct sp_buf *buf, const char *text)
+{
+	sp_buf_addc(buf, '\'');
+	for (;;) {
+		size_t plain = strcspn(text, "'");
+
+		sp_buf_add(buf, text, plain);
+		text += plain;
+		if (!*text)
+			break;
+		sp_buf_adds(buf, "'\\''");
+		text++;
+	}
+	return sp_buf_addc(buf, '\'');
+}
+
+/* The escape of one ASCII character of a JSON string, or NULL when it stands for itself. */
+static const char *json_escape(unsigned char c, char scratch[8])
+{
+	switch (c) {
+	case '"':
+		return "\\\"";
+	case '\\':
+		return "\\\\";
+	case '\n':
+		return "\\n";
+	case '\r':
+		return "\\r";
+	case '\t':
+		return "\\t";
+	default:
+		if (c >= 0x20)
+			return NULL;
+		snprintf(scratch, 8, "\\u%04x", c);
+		return scratch;
+	}
+}
+
+int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len)
+{
+	size_t at = 0;
+	size_t from = 0;
+
+	sp_buf_addc(buf, '"');
+	while (at < len) {
+		char scratch[8];
+		bool valid;
+		size_t step = sp_utf8_next(text + at, len - at, &valid);
+		const char *instead = valid ? json_escape((unsigned char)text[at], scratch) :
+					      "\xEF\xBF\xBD";
+
+		if (instead) {
+			sp_buf_add(buf, text + from, at - from);
+			sp_buf_adds(buf, instead);
+			from = at + step;
+		}
+		at += step;
+	}
+	if (at > from)
+		sp_buf_add(buf, text + from, at - from);
+	return sp_buf_addc(buf, '"');
+}
+
+static const char base64_digits[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+int sp_buf_add_base64(struct sp_buf *buf, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	char *to;
+
+	if (len > SIZE_MAX / 2)
+		return latch(buf, -ENOBUFS);
+	to = sp_buf_reserve(buf, (len + 2) / 3 * 4);
+	if (!to)
+		return buf->error;
+	for (size_t at = 0; at < len; at += 3) {
+		size_t n = len - at < 3 ? len - at : 3;
+		unsigned v = (unsigned)bytes[at] << 16;
+
+		v |= n > 1 ? (unsigned)bytes[at + 1] << 8 : 0;
+		v |= n > 2 ? bytes[at + 2] : 0;
+		*to++ = base64_digits[v >> 18];
+		*to++ = base64_digits[v >> 12 & 63];
+		*to++ = n > 1 ? base64_digits[v >> 6 & 63] : '=';
+		*to++ = n > 2 ? base64_digits[v & 63] : '=';
+	}
+	buf->len = (size_t)(to - buf->data);
+	buf->data[buf->len] = '\0';
+	return 0;
+}
+
+static int base64_value(char c)
+{
+	const char *at = c ? strchr(base64_digits, c) : NULL;
+
+	return at ? (int)(at - base64_digits) : -1;
+}
+
+/* Decodes one group of four characters to `ret`; returns the number of bytes, or -1. */
+static int base64_group(const char *text, bool last, unsigned char ret[3])
+{
+	int n = last && text[3] == '=' ? (text[2] == '=' ? 1 : 2) : 3;
+	unsigned v = 0;
+
+	for (int i = 0; i < 4; i++) {
+		int digit = i <= n ? base64_value(text[i]) : 0;
+
+		if (digit < 0)
+			return -1;
+		v = v << 6 | (unsigned)digit;
+	}
+	/* Bits that no byte holds must be zero, so that each text has one meaning. */
+	if (n < 3 && (v & (n == 1 ? 0xFFFF : 0xFF)))
+		return -1;
+	ret[0] = (unsigned char)(v >> 16);
+	ret[1] = (unsigned char)(v >> 8);
+	ret[2] = (unsigned char)v;
+	return n;
+}
+
+int sp_buf_add_unbase64(struct sp_buf *buf, const char *text, size_t len)
+{
+	size_t old = buf->len;
+
+	if (buf->error)
+		return buf->error;
+	if (len % 4)
+		return -EINVAL;
+	for (size_t at = 0; at < len; at += 4) {
+		unsigned char bytes[3];
+		int n = base64_group(text + at, at + 4 == len, bytes);
+
+		if (n < 0) {
+			buf->len = old;
+			if (buf->data)
+				buf->data[old] = '\0';
+			return -EINVAL;
+		}
+		if (sp_buf_add(buf, bytes, (size_t)n))
+			break;
+	}
+	return buf->error;
+}
+
+int sp_buf_add_url(struct sp_buf *buf, const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789-._~";
+
+	while (*text) {
+		size_t n = strspn(text, plain);
+
+		sp_buf_add(buf, text, n);
+		text += n;
+		if (*text)
+			sp_buf_addf(buf, "%%%02X", (unsigned char)*text++);
+	}
+	return buf->error;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include <base/clock.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+
+uint64_t sp_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SP_SECOND + (uint64_t)now.tv_nsec;
+}
+
+int64_t sp_wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void sp_wall_format(int64_t wall_ms, char *buffer, size_t size)
+{
+	/* Rounds down also before 1970. */
+	time_t seconds = (time_t)(wall_ms / 1000 - (wall_ms % 1000 < 0));
+	struct tm tm;
+
+	if (!size)
+		return;
+	buffer[0] = '\0';
+	if (gmtime_r(&seconds, &tm) && !strftime(buffer, size, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		buffer[0] = '\0';
+}
+
+/* Read at each call, so that a test can set it. */
+static double time_scale(void)
+{
+	const char *text = getenv("SANDPROOF_TIME_SCALE");
+	char *end = NULL;
+	double scale;
+
+	if (!text || !*text)
+		return 1;
+	scale = strtod(text, &end);
+	/* The last comparison is false for what is not a number. */
+	if (*end || !(scale == scale))
+		return 1;
+	return scale < 0.1 ? 0.1 : scale > 1000 ? 1000 : scale;
+}
+
+uint64_t sp_deadline_ms(uint64_t milliseconds)
+{
+	double nanoseconds = (double)milliseconds * (double)SP_MS * time_scale();
+
+	/* Far beyond any life of a program, and still a valid timespec. */
+	if (nanoseconds >= (double)(INT64_MAX / 2))
+		return INT64_MAX;
+	return sp_now() + (uint64_t)nanoseconds;
+}
+
+int sp_until_ms(uint64_t deadline)
+{
+	uint64_t now, left;
+
+	if (!deadline)
+		return -1;
+	now = sp_now();
+	if (deadline <= now)
+		return 0;
+	left = (deadline - now - 1) / SP_MS + 1;
+	return left > INT_MAX ? INT_MAX : (int)left;
+}
