@@ -121,9 +121,13 @@ struct sp_run_options {
  * Runs. Returns an sp_exit_code (never SP_EXIT_USAGE); `err` says why for
  * SP_EXIT_HARNESS. Results are in options->results_path, also after an interrupt.
  */
-int sp_run(const struct sp_run_options *options, struct sp_result_end *ret_end, struct sp_error *err);
+int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret_end,
+		 struct sp_error *err);
 
-/* Version of the requirement set and the SHA-256 of all clauses of these suites (64 hex digits and a NUL). */
+/* Version of the requirement set; raised with every change of contract or clauses. */
+#define SP_REQUIREMENTS_VERSION "1"
+
+/* SHA-256 of all requirements of these suites (64 hex digits and a NUL). */
 void sp_requirements_digest(const struct sp_suite *const *suites, size_t n_suites, char ret_hex[65]);
 
 #endif
