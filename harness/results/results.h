@@ -88,7 +88,7 @@ struct sp_result_case {
 struct sp_result_leak {
 	/* Case it is laid to. */
 	char *id;
-	/* "process", "descriptor", "file", "sandbox", "snapshot". */
+	/* "process", "descriptor", "file", "sandbox", "snapshot", "hold". */
 	char *kind;
 	char *message;
 };
