@@ -151,6 +151,23 @@ CHILD_CODE static int child_main(void *arg)
 
 /* ---- starting, in the parent ---- */
 
+/*
+ * ThreadSanitizer takes every clone() for a fork and puts its own state right
+ * in the child, which is ours with CLONE_VM. The C library's other name for
+ * it is not intercepted.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define SP_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SP_TSAN 1
+#endif
+#endif
+#ifdef SP_TSAN
+extern int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+#define clone __clone
+#endif
+
 /* Clones with all signals blocked; returns the pid or -errno. */
 static pid_t launch_here(struct launch *l, int *ret_pidfd)
 {
