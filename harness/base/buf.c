@@ -149,6 +149,11 @@ char *sp_buf_take(struct sp_buf *buf, size_t *ret_len)
 		return NULL;
 	}
 	data = buf->data;
+	/* What is taken is kept longer than what grows. */
+	if (buf->size - buf->len > 4096)
+		data = realloc(data, buf->len + 1);
+	if (!data)
+		data = buf->data;
 	if (ret_len)
 		*ret_len = buf->len;
 	buf->data = NULL;

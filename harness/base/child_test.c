@@ -380,7 +380,7 @@ Test(child, starts_in_a_new_pid_namespace)
 	if (!strcmp(result.out, "refused\n"))
 		cr_log_warn("no right to make a pid namespace here");
 	else
-		cr_assert_str_eq(result.out, "code 1\n");
+		cr_assert_str_eq(result.out, "code 1\n", "%s%s", result.out, result.err);
 	sp_run_result_done(&result);
 }
 

@@ -274,7 +274,11 @@ Test(read, sizes_around_the_limit)
 		cr_assert(rc ? !bytes.data : !memcmp(bytes.data, "a\0cd", len) && !bytes.data[len]);
 		sp_bytes_done(&bytes);
 	}
-	cr_assert_eq(sp_read_file(file, SIZE_MAX, &(struct sp_bytes){ 0 }, NULL), 0);
+	struct sp_bytes bytes = SP_BYTES_INIT;
+
+	cr_assert_eq(sp_read_file(file, SIZE_MAX, &bytes, NULL), 0);
+	cr_assert_eq(bytes.len, 4);
+	sp_bytes_done(&bytes);
 }
 
 Test(read, failures_name_the_file)
