@@ -26,7 +26,7 @@
 #include <base/cleanup.h>
 
 /* Room for a few frames of system calls. */
-#define STACK_SIZE (64 * 1024)
+#define STACK_SIZE ((size_t)64 * 1024)
 /* Descriptors that the child gets: in, out, err and one more. */
 #define N_FDS 4
 /* Signals of the kernel, whose set has 8 bytes. */
@@ -378,13 +378,9 @@ static void close_pipes(struct sp_child *child)
 static int launch_child(struct sp_child *child, struct launch *l, struct sp_error *err)
 {
 	const char *name = child->argv[0];
-	char *path SP_FREE = l->exec_fd < 0 ? find_program(name) : NULL;
 	int pidfd = -1;
 	pid_t pid;
 
-	if (l->exec_fd < 0 && !path)
-		return sp_error_set_errno(err, errno, "the program %s was not found", name);
-	l->path = path;
 	/* The main thread's id is the process's. */
 	pid = l->outlives || gettid() == l->parent ? launch_here(l, &pidfd) :
 						     launch_by_maker(l, &pidfd);
@@ -414,6 +410,8 @@ int sp_child_start(struct sp_child *child, struct sp_error *err)
 		.outlives = child->outlives,
 		.parent = getpid(),
 	};
+	char *path SP_FREE = child->exec_fd < 0 ? find_program(child->argv[0]) : NULL;
+	int unfound = errno;
 	int theirs[N_FDS];
 	int rc;
 
@@ -423,7 +421,10 @@ int sp_child_start(struct sp_child *child, struct sp_error *err)
 	rc = prepare_fds(child, theirs);
 	if (rc) {
 		rc = sp_error_set_errno(err, -rc, "cannot start %s: no pipe", child->argv[0]);
+	} else if (child->exec_fd < 0 && !path) {
+		rc = sp_error_set_errno(err, unfound, "the program %s was not found", child->argv[0]);
 	} else {
+		l.path = path;
 		memcpy(l.fds, theirs, sizeof(theirs));
 		rc = launch_child(child, &l, err);
 	}

@@ -17,15 +17,18 @@
 static int check_table(const unsigned *version, unsigned wanted, const char *operation,
 		       struct sp_error *err)
 {
-	if (!version)
-		return sp_error_set(err, SP_INVALID,
-				    "%s: called on an empty reference; open or create it first",
-				    operation);
-	if (*version != wanted)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s: the table has version %u and this program knows version %u; "
-				    "build both from the same headers",
-				    operation, *version, wanted);
+	if (!version) {
+		sp_error_set(err, SP_INVALID,
+			     "%s: called on an empty reference; open or create it first", operation);
+		return SP_INVALID;
+	}
+	if (*version != wanted) {
+		sp_error_set(err, SP_UNSUPPORTED,
+			     "%s: the table has version %u and this program knows version %u; "
+			     "build both from the same headers",
+			     operation, *version, wanted);
+		return SP_UNSUPPORTED;
+	}
 	return 0;
 }
 
@@ -37,8 +40,10 @@ static int no_entry(const char *operation, const char *hint, struct sp_error *er
 static int check_options(const unsigned *version, unsigned wanted, const char *operation,
 			 struct sp_error *err)
 {
-	if (!version)
-		return sp_error_set(err, SP_INVALID, "%s: the options are missing", operation);
+	if (!version) {
+		sp_error_set(err, SP_INVALID, "%s: the options are missing", operation);
+		return SP_INVALID;
+	}
 	if (*version != wanted)
 		return sp_error_set(err, SP_INVALID,
 				    "%s: the options have version %u instead of %u; fill them by "
@@ -54,10 +59,9 @@ static int check_options(const unsigned *version, unsigned wanted, const char *o
 #define CALL(ref, wanted, entry, operation, hint, err, ...)                                        \
 	({                                                                                         \
 		int rc_ = check_table(TABLE_VERSION(ref), wanted, operation, err);                 \
-		if (!rc_ && !(ref)->ops->entry)                                                    \
-			rc_ = no_entry(operation, hint, err);                                      \
 		if (!rc_)                                                                          \
-			rc_ = (ref)->ops->entry((ref)->self, __VA_ARGS__);                         \
+			rc_ = (ref)->ops->entry ? (ref)->ops->entry((ref)->self, __VA_ARGS__) :    \
+						  no_entry(operation, hint, err);                  \
 		rc_;                                                                               \
 	})
 

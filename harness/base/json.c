@@ -8,6 +8,7 @@
 
 /* 2^53: beyond it a double no longer holds every integer. */
 #define MAX_INTEGER "9007199254740992"
+#define MAX_DOUBLE 9007199254740992.0
 /* cJSON copies a number into a buffer of 64 bytes. */
 #define MAX_NUMBER 63
 
@@ -329,7 +330,10 @@ static int push_key(struct scan *s, size_t offset, size_t len)
 	return 0;
 }
 
-/* Steps over the closing bracket, looks for equal keys among those from `first` on, and forgets them. Sorting keeps hostile input cheap. */
+/*
+ * Steps over the closing bracket, looks for equal keys among those from
+ * `first` on, and forgets them. Sorting keeps hostile input cheap.
+ */
 static int close_nested(struct scan *s, size_t first)
 {
 	struct key *keys = s->keys + first;
@@ -461,7 +465,7 @@ bool sp_json_int(const cJSON *object, const char *name, int64_t *ret)
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 	int64_t value;
 
-	if (!cJSON_IsNumber(item) || item->valuedouble > 0x1p53 || item->valuedouble < -0x1p53)
+	if (!cJSON_IsNumber(item) || item->valuedouble > MAX_DOUBLE || item->valuedouble < -MAX_DOUBLE)
 		return false;
 	value = (int64_t)item->valuedouble;
 	if ((double)value != item->valuedouble)
