@@ -4,6 +4,7 @@
  *   state             its descriptors, signal actions and mask, group, folder and arguments
  *   parent HOW        starts `cat` on descriptor 3, says "ready", and ends at the end of its stdin;
  *                     HOW: dies, outlives, thread (starts it from a thread that ends)
+ *   fork              starts children from threads, before a fork and on both sides of it
  *   namespace         starts a child in a new pid namespace and says its exit code
  *   signal N          ends itself by signal N
  *   exit N            ends with code N
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <base/child.h>
@@ -89,6 +91,44 @@ static int be_parent(const char *how)
 	_exit(child.pid > 0 ? 0 : 1);
 }
 
+static void *run_true(void *arg)
+{
+	static const char *const argv[] = { "true", NULL };
+	struct sp_run_result result = { .code = 1 };
+
+	sp_run(argv, NULL, NULL, 0, 10, NULL, &result, NULL);
+	*(int *)arg = result.code;
+	sp_run_result_done(&result);
+	return NULL;
+}
+
+/* 0 when a thread other than the main one could start a child. */
+static int run_in_thread(void)
+{
+	pthread_t thread;
+	int code = 1;
+
+	if (pthread_create(&thread, NULL, run_true, &code))
+		return 1;
+	pthread_join(thread, NULL);
+	return code;
+}
+
+static int across_fork(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	if (run_in_thread())
+		return 1;
+	pid = fork();
+	if (!pid)
+		_exit(run_in_thread());
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 2;
+	return run_in_thread() ? 3 : 0;
+}
+
 /* Returns only where it is refused. */
 static void in_namespace(void)
 {
@@ -120,6 +160,8 @@ int main(int argc, char **argv)
 		return print_state(argc, argv);
 	if (!strcmp(what, "parent"))
 		return be_parent(value);
+	if (!strcmp(what, "fork"))
+		return across_fork();
 	if (!strcmp(what, "namespace")) {
 		in_namespace();
 		return 0;

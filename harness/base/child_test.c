@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -382,6 +383,67 @@ Test(child, starts_in_a_new_pid_namespace)
 	else
 		cr_assert_str_eq(result.out, "code 1\n", "%s%s", result.out, result.err);
 	sp_run_result_done(&result);
+}
+
+Test(child, starts_on_both_sides_of_a_fork)
+{
+	const char *argv[] = { HELPER, "fork", NULL };
+	struct sp_child child CHILD = SP_CHILD_INIT;
+
+	start(&child, argv);
+	wait_code(&child, 0);
+}
+
+Test(child, same_group_is_signalled_alone)
+{
+	/* Were the group signalled, this test would end as well. */
+	const char *argv[] = { "cat", NULL };
+	struct sp_child child CHILD = SP_CHILD_INIT;
+
+	child.in = SP_CHILD_PIPE;
+	child.same_group = true;
+	start(&child, argv);
+	cr_assert_eq(sp_child_signal(&child, SIGTERM), 0);
+	wait_code(&child, 143);
+}
+
+Test(child, a_foreign_reaper_is_told_and_nobody_is_signalled)
+{
+	const char *argv[] = { "true", NULL };
+	struct sp_child child CHILD = SP_CHILD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	start(&child, argv);
+	cr_assert_eq(waitpid(child.pid, NULL, 0), child.pid);
+	cr_assert_eq(sp_child_wait(&child, NULL, &err), SP_IO);
+	cr_assert_eq(err.sys_errno, ECHILD);
+	cr_assert_eq(sp_child_signal(&child, SIGKILL), -ESRCH);
+}
+
+Test(child, no_descriptors_left)
+{
+	const char *argv[] = { "cat", NULL };
+	int before = sp_count_fds();
+	struct rlimit limit;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	/* From none to all that a start needs: it fails or works, and leaves nothing either way. */
+	for (rlim_t room = 0; room < 12; room++) {
+		struct sp_child child = SP_CHILD_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		struct rlimit tight = { .rlim_cur = (rlim_t)before + room, .rlim_max = limit.rlim_max };
+		int rc;
+
+		child.argv = argv;
+		child.in = child.out = child.err = SP_CHILD_PIPE;
+		setrlimit(RLIMIT_NOFILE, &tight);
+		rc = sp_child_start(&child, &err);
+		setrlimit(RLIMIT_NOFILE, &limit);
+		cr_expect(!rc || (rc == SP_IO && err.sys_errno == EMFILE), "room %d: %s", (int)room,
+			  err.message);
+		sp_child_done(&child);
+		cr_expect_eq(sp_count_fds(), before, "room %d", (int)room);
+	}
 }
 
 Test(child, detach_leaves_it_running)

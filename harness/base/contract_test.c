@@ -160,6 +160,36 @@ Test(contract, an_entry_is_called_with_its_self)
 	cr_assert_null(sandbox.ops);
 }
 
+static const char *say_name(void *self)
+{
+	return self;
+}
+
+static const struct sp_capabilities *say_capabilities(void *self)
+{
+	static const struct sp_capabilities capabilities = { .version = 1, .fs = true };
+
+	(void)self;
+	return &capabilities;
+}
+
+Test(contract, texts_and_declaration_come_from_the_table)
+{
+	static const struct sp_sandbox_ops sandboxes = { .version = SP_SANDBOX_VERSION,
+							 .id = say_name,
+							 .workspace_root = say_name };
+	static const struct sp_provider_ops providers = { .version = SP_PROVIDER_VERSION,
+							  .name = say_name,
+							  .capabilities = say_capabilities };
+
+	sandbox = (struct sp_sandbox){ &sandboxes, "/w" };
+	provider = (struct sp_provider){ &providers, "p" };
+	cr_assert_str_eq(sp_sandbox_id(&sandbox), "/w");
+	cr_assert_str_eq(sp_sandbox_workspace_root(&sandbox), "/w");
+	cr_assert_str_eq(sp_provider_name(&provider), "p");
+	cr_assert(sp_provider_capabilities(&provider)->fs);
+}
+
 Test(contract, options_are_looked_at_first)
 {
 	static const struct sp_exec_options old = { .version = 0, .command = "x" };
