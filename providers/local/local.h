@@ -21,7 +21,10 @@ struct sp_local_options {
 	uint64_t output_cap;
 };
 
-#define SP_LOCAL_OPTIONS_INIT { .version = SP_LOCAL_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX }
+#define SP_LOCAL_OPTIONS_INIT                                                                      \
+	{                                                                                          \
+		.version = SP_LOCAL_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX                   \
+	}
 
 /* Opens the provider. SP_IO when the folder cannot be used, SP_UNSUPPORTED without bash. */
 int sp_local_open(const struct sp_local_options *options, struct sp_provider *ret_provider,
