@@ -74,7 +74,7 @@ Test(exec, a_long_command_arrives_whole)
 {
 	struct fixture f;
 	const size_t size = 300 * 1024;
-	char *command SP_FREE = malloc(size + 64);
+	char *command SP_FREE = malloc(size + 256);
 
 	fixture_open(&f, false, 50);
 	/* A comment fills it; the line number shows that nothing was put before the text. */

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The local provider: host processes without isolation, the second reference. */
+/*
+ * The local provider: host processes without isolation, the second reference.
+ *
+ * Choices where the contract leaves one: ids are minted, a lifetime is not
+ * kept (nothing runs that could end it), fork() takes the environment along,
+ * an absolute working folder is the host's while file calls stay below the
+ * sandbox's root (SP_DENIED), exists() does not follow a link, and variables
+ * whose value bash would replace are refused with SP_INVALID.
+ */
 #ifndef SP_LOCAL_H
 #define SP_LOCAL_H
 
