@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plain mode has no pid namespace. Every command carries a random number in a
+ * resource limit that the kernel no longer heeds (RLIMIT_LOCKS); whatever the
+ * command starts inherits it, and /proc/PID/limits tells it. Only a process
+ * that lowers its own limit escapes.
+ */
+#include <fakes/bash/internal.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <base/child.h>
+#include <base/cleanup.h>
+#include <base/files.h>
+
+/* Walks in a row that must find nothing: a process may fork and end behind a walk's back once. */
+#define EMPTY_WALKS 2
+
+uint64_t fake_mark_new(void)
+{
+	uint64_t mark;
+
+	sp_random(&mark, sizeof(mark));
+	/* Neither infinite nor negative when somebody reads it as signed, and never a number that people use. */
+	return (mark >> 2) | (UINT64_C(1) << 61);
+}
+
+/* Reads a file of /proc/PID into text; false when the process is gone. */
+static bool read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[48];
+	int fd SP_CLOSE = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+/* The mark of a process, or 0. */
+static uint64_t mark_of(pid_t pid)
+{
+	static const char name[] = "\nMax file locks";
+	char text[4096];
+	const char *at;
+
+	if (!read_proc(pid, "limits", text, sizeof(text)))
+		return 0;
+	at = strstr(text, name);
+	/* "unlimited" is no number and gives 0. */
+	return at ? strtoull(at + sizeof(name) - 1, NULL, 10) : 0;
+}
+
+/* State letter and parent of a process; false when it is gone. */
+static bool stat_of(pid_t pid, char *ret_state, pid_t *ret_parent)
+{
+	char text[512];
+	const char *at;
+	int parent;
+
+	if (!read_proc(pid, "stat", text, sizeof(text)))
+		return false;
+	/* The name may hold anything, parentheses included. */
+	at = strrchr(text, ')');
+	if (!at || sscanf(at, ") %c %d", ret_state, &parent) != 2)
+		return false;
+	*ret_parent = parent;
+	return true;
+}
+
+/* Signals one process, sure that it still is the one that carried the mark. */
+static void signal_marked(pid_t pid, uint64_t mark, int signal)
+{
+	int fd SP_CLOSE = sp_pidfd_open(pid);
+
+	if (fd >= 0 && mark_of(pid) == mark)
+		sp_pidfd_signal(fd, signal);
+}
+
+/* Calls `found` for every process that carries `mark` (0: any number) and is not us. */
+static void walk(uint64_t mark, void (*found)(pid_t pid, uint64_t mark, void *arg), void *arg)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		uint64_t its = pid > 0 ? mark_of(pid) : 0;
+
+		if (its && (!mark || its == mark))
+			found(pid, its, arg);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+struct count {
+	int signal;
+	size_t alive;
+	size_t stopped;
+};
+
+static void count_one(pid_t pid, uint64_t mark, void *arg)
+{
+	struct count *count = arg;
+	char state;
+	pid_t parent;
+
+	if (!stat_of(pid, &state, &parent) || state == 'Z' || state == 'X')
+		return;
+	count->alive++;
+	count->stopped += state == 'T' || state == 't';
+	if (count->signal)
+		signal_marked(pid, mark, count->signal);
+}
+
+size_t fake_mark_signal(uint64_t mark, int signal, size_t *ret_stopped)
+{
+	struct count count = { .signal = signal };
+
+	walk(mark, count_one, &count);
+	if (ret_stopped)
+		*ret_stopped = count.stopped;
+	return count.alive;
+}
+
+void fake_mark_sweep(uint64_t mark)
+{
+	for (int empty = 0; empty < EMPTY_WALKS;)
+		empty = fake_mark_signal(mark, SIGKILL, NULL) ? 0 : empty + 1;
+}
+
+/* ---- orphans that came to us, the subreaper ---- */
+
+static bool is_leader(const struct fake_engine *engine, pid_t pid)
+{
+	const struct fake_sandbox *sandbox;
+	const struct fake_command *command;
+
+	LIST_FOREACH(sandbox, &engine->sandboxes, link)
+		LIST_FOREACH(command, &sandbox->commands, link)
+			if (command->pid == pid && !command->exited)
+				return true;
+	return false;
+}
+
+static bool is_ours(const struct fake_engine *engine, uint64_t mark)
+{
+	const struct fake_sandbox *sandbox;
+
+	LIST_FOREACH(sandbox, &engine->sandboxes, link)
+		if (sandbox->mark == mark)
+			return true;
+	return false;
+}
+
+static void reap_one(pid_t pid, uint64_t mark, void *arg)
+{
+	const struct fake_engine *engine = arg;
+	siginfo_t info;
+	char state;
+	pid_t parent;
+
+	if (!stat_of(pid, &state, &parent) || state != 'Z' || parent != engine->server ||
+	    !is_ours(engine, mark) || is_leader(engine, pid))
+		return;
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+}
+
+void fake_mark_reap(struct fake_engine *engine)
+{
+	walk(0, reap_one, engine);
+}
