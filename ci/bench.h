@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Figures as multiples of a bare `bash -c true` in the same run, so that they
+ * mean the same on every machine. Nothing here passes or fails: a figure over
+ * its aim is printed as such.
+ */
+#ifndef CI_BENCH_H
+#define CI_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sandproof/error.h>
+
+/* What to measure with. */
+struct bench {
+	/* The program under test: "build/sandproof". */
+	const char *program;
+	/* Interleaved rounds of the exec figures. */
+	size_t rounds;
+	/* Median of a bare `bash -c true`, nanoseconds; filled by bench_exec(). */
+	uint64_t bare_ns;
+};
+
+/* Durations of one thing, in nanoseconds. */
+struct bench_series {
+	uint64_t *ns;
+	size_t len, size;
+};
+
+/* Adds a duration; ends the program when memory is short. */
+void bench_add(struct bench_series *series, uint64_t ns);
+/* The median; 0 of nothing. Sorts the series. */
+uint64_t bench_median(struct bench_series *series);
+/* Frees the durations. */
+void bench_series_done(struct bench_series *series);
+
+/* Prints one figure: a number, its unit, and its aim ("at most"), 0 for none. */
+void bench_print(const char *what, double value, const char *unit, double aim);
+/* Ends the program with a message. */
+void bench_die(const char *what, const struct sp_error *err) __attribute__((noreturn));
+
+/* Starts a program with its output thrown away and waits for it; nanoseconds. */
+uint64_t bench_spawn(const char *const *argv);
+
+/* exec through HTTP and the fake without and with the wrapper, and a group kill. */
+void bench_exec(struct bench *bench);
+/* A whole run: wall time, the count of its commands, peak memory of workers and fake; then `list`. */
+void bench_run(struct bench *bench);
+/* The runner's own cost of a case that does nothing. */
+void bench_empty(struct bench *bench);
+
+#endif
