@@ -321,8 +321,6 @@ static int launch(struct fake_command *command, const char *text, struct fake_sp
 		.out = out,
 		.err = err,
 		.mark = sandbox->mark,
-		.drop_caps = engine->drop_caps,
-		.n_drop_caps = engine->n_drop_caps,
 		.step = "making its pipes",
 	};
 	if (!rc)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <base/child.h>
@@ -110,19 +108,6 @@ static int choose_mode(struct fake_engine *engine, enum fake_mode wanted, struct
 
 /* ---- starting ---- */
 
-/* Commands of root inherit what is inheritable: nothing is. */
-static void clear_inheritable(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
-
-	if (syscall(SYS_capget, &header, data))
-		return;
-	data[0].inheritable = 0;
-	data[1].inheritable = 0;
-	(void)syscall(SYS_capset, &header, data);
-}
-
 static int open_state(struct fake_engine *engine, const char *state_dir, struct sp_error *err)
 {
 	engine->state_dir = realpath(state_dir, NULL);
@@ -145,8 +130,9 @@ static int start_namespaces(struct fake_engine *engine, struct sp_error *err)
 
 	if (rc)
 		return rc;
-	clear_inheritable();
-	fake_caps_to_drop(engine->drop_caps, &engine->n_drop_caps);
+	rc = fake_setup_limit_caps();
+	if (rc)
+		return sp_error_set_errno(err, -rc, "cannot give up capabilities");
 	engine->init_fd = fake_init_open();
 	if (engine->init_fd < 0)
 		return sp_error_set_errno(err, -engine->init_fd, "cannot hold process 1");

@@ -42,13 +42,18 @@ struct fake_engine_options {
 };
 
 /*
- * Starts an engine. Call before any thread exists: as an ordinary user it
- * moves the process into a user namespace of its own. SP_UNSUPPORTED (no
+ * Starts an engine. Call before any thread exists: in namespaces it bars what
+ * the process executes from then on from capabilities that reach the host, and
+ * as an ordinary user it moves the process into a user namespace of its own.
+ * In plain mode the process becomes a subreaper. SP_UNSUPPORTED (no
  * bash; FAKE_NAMESPACES forced where the kernel refuses, with what was refused), SP_IO.
  */
 int fake_engine_new(const struct fake_engine_options *options, struct fake_engine **ret_engine,
 		    struct sp_error *err);
-/* Destroys every sandbox, waits for all of it, leaves nothing behind, frees the engine. */
+/*
+ * Destroys every sandbox, waits for all of it, leaves nothing behind, frees the
+ * engine and the handles of its sandboxes and commands. Callbacks of calls under way still run; `wake` does not.
+ */
 void fake_engine_free(struct fake_engine *engine);
 /* Readable when fake_engine_dispatch() has something to do; for the caller's poll loop. */
 int fake_engine_fd(struct fake_engine *engine);
@@ -56,7 +61,12 @@ int fake_engine_fd(struct fake_engine *engine);
 void fake_engine_dispatch(struct fake_engine *engine);
 /* FAKE_NAMESPACES or FAKE_PLAIN. */
 enum fake_mode fake_engine_mode(struct fake_engine *engine);
-/* What this mode cannot hold: NULL-terminated names ("isolation", "network-policy", "hostile-files", "memory-directory"). */
+/*
+ * What this mode cannot hold, as NULL-terminated names. Plain: "isolation",
+ * "network-policy", "hostile-files", "memory-directory", "other-users",
+ * "server-death" (a server ended by KILL leaves background processes).
+ * Namespaces as an ordinary user: "other-users" (root is the only user inside).
+ */
 const char *const *fake_engine_cannot_hold(struct fake_engine *engine);
 /* Commands started since the engine began. */
 uint64_t fake_engine_commands(struct fake_engine *engine);

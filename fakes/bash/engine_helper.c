@@ -4,6 +4,7 @@
  * wants a process without threads, and may move it into a user namespace.
  *
  *   engine_helper plain|namespaces CASE FOLDER     0 passed, 1 failed (reasons on stderr), 77 skipped
+ *   engine_helper plain|namespaces -c TEXT FOLDER  runs TEXT in a sandbox, for a look by hand
  *   engine_helper --list                           names of the cases, each with the modes it is for
  */
 #include <fakes/bash/engine.h>
@@ -546,6 +547,25 @@ static void case_forker(void)
 	destroy(sandbox);
 }
 
+/* A command shares the server's memory until it has executed bash: nobody inside may look in that moment. */
+static void case_glance(void)
+{
+	struct fake_sandbox *sandbox = make();
+	struct run run = start(sandbox,
+			       "while [ ! -e enough ]; do for p in /proc/[0-9]*; do "
+			       "mapfile -d '' v <$p/environ; case ${v[*]} in *SERVER_SECRET*) echo "
+			       "found;; *HOME=*) n=1;; esac; done 2>/dev/null; echo >seen; done; "
+			       "[ $n ] && echo looked");
+
+	for (int i = 0; i < 300; i++)
+		EXPECT(sandbox, "true", 0, "");
+	EXPECT(sandbox, "until [ -e seen ]; do :; done; echo >enough", 0, "");
+	finish(&run);
+	CHECK(!strcmp(sp_buf_str(&run.text[0]), "looked\n"), "%s", sp_buf_str(&run.text[0]));
+	run_done(&run);
+	destroy(sandbox);
+}
+
 static void case_early(void)
 {
 	struct fake_sandbox_options options = { .id = "early" };
@@ -837,6 +857,7 @@ static const struct helper_case {
 	{ "upload", case_upload, BOTH },
 	{ "escape", case_escape, BOTH },
 	{ "isolation", case_isolation, NAMESPACES },
+	{ "glance", case_glance, NAMESPACES },
 	{ "network", case_network, NAMESPACES },
 	{ "files", case_files, BOTH },
 	{ "changed", case_changed, NAMESPACES },
@@ -845,6 +866,21 @@ static const struct helper_case {
 	{ "left", case_left, BOTH },
 	{ "killed", case_killed, NAMESPACES },
 };
+
+static const char *hand_text;
+
+static void run_by_hand(void)
+{
+	struct fake_sandbox *sandbox = make();
+	struct run run = start(sandbox, hand_text);
+
+	finish(&run);
+	fwrite(run.text[0].data, 1, run.text[0].len, stdout);
+	fwrite(run.text[1].data, 1, run.text[1].len, stderr);
+	failures = run.code;
+	run_done(&run);
+	destroy(sandbox);
+}
 
 /* Starts the engine, runs one case, ends the engine, and looks for what it left. */
 static int run_case(const struct helper_case *which, enum fake_mode mode)
@@ -878,14 +914,19 @@ int main(int argc, char **argv)
 			printf("%s %d\n", cases[i].name, cases[i].modes);
 		return 0;
 	}
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	alarm(PATIENCE);
 	/* What a server has and a command must not get. */
 	setenv("SERVER_SECRET", "canary", 1);
 	signal(SIGPIPE, SIG_IGN);
 	(void)!fcntl(1, F_DUPFD, 50);
-	folder = argv[3];
+	folder = argv[argc - 1];
+	if (!strcmp(argv[2], "-c") && argc == 5) {
+		hand_text = argv[3];
+		return run_case(&(struct helper_case){ "hand", run_by_hand, BOTH },
+				strcmp(argv[1], "plain") ? FAKE_NAMESPACES : FAKE_PLAIN);
+	}
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		if (!strcmp(cases[i].name, argv[2]))
 			return run_case(&cases[i], strcmp(argv[1], "plain") ? FAKE_NAMESPACES :

@@ -102,8 +102,6 @@ struct fake_setup {
 	const char *name;
 	int init_fd;
 	bool deny_network;
-	const int *drop_caps;
-	size_t n_drop_caps;
 	pid_t server;
 	/* Out: process 1 with a pidfd (owned by the caller), once it has executed. */
 	pid_t pid;
@@ -120,9 +118,8 @@ int fake_setup_run(struct fake_setup *setup);
 int fake_setup_user_ns(struct sp_error *err);
 /* Asks in a child of its own whether namespaces work here, below `state_dir`; SP_UNSUPPORTED with what was refused. */
 int fake_setup_probe(const char *state_dir, bool user_ns, struct sp_error *err);
-/* Capabilities that commands do without; room for FAKE_CAPS_MAX. */
-void fake_caps_to_drop(int *ret_caps, size_t *ret_n);
-#define FAKE_CAPS_MAX 64
+/* Takes from everything that this thread (and those it makes) will execute what reaches the host; we keep it ourselves. 0 or -errno. */
+int fake_setup_limit_caps(void);
 
 /* blob.c: the program of process 1 as a sealed memory file, to be executed; fd or -errno. */
 int fake_init_open(void);
@@ -142,8 +139,6 @@ struct fake_spawn {
 	int err;
 	/* Plain mode: the mark. */
 	uint64_t mark;
-	const int *drop_caps;
-	size_t n_drop_caps;
 	/* Out. */
 	pid_t pid;
 	int pid_fd;
@@ -285,9 +280,6 @@ struct fake_engine {
 	int pid_ns_fd;
 	pid_t server;
 	struct fake_plan plan;
-	/* Capabilities that commands do without. */
-	int drop_caps[FAKE_CAPS_MAX];
-	size_t n_drop_caps;
 	struct fake_pool *pool;
 	struct fake_watch pool_watch;
 	struct fake_sandboxes sandboxes;

@@ -41,8 +41,6 @@ static int make_namespaces(struct fake_sandbox *sandbox, int dir_fd, struct sp_e
 		.name = sandbox->id,
 		.init_fd = engine->init_fd,
 		.deny_network = sandbox->deny_network,
-		.drop_caps = engine->drop_caps,
-		.n_drop_caps = engine->n_drop_caps,
 		.server = engine->server,
 	};
 	char path[40];

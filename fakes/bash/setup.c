@@ -55,14 +55,26 @@ static bool keeps(int cap)
 	return false;
 }
 
-void fake_caps_to_drop(int *ret_caps, size_t *ret_n)
+/* What is inheritable would pass by the bounding set: nothing is. */
+static int clear_inheritable(void)
 {
-	size_t n = 0;
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
 
-	for (int cap = 0; cap < FAKE_CAPS_MAX; cap++)
-		if (!keeps(cap) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-			ret_caps[n++] = cap;
-	*ret_n = n;
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	data[0].inheritable = 0;
+	data[1].inheritable = 0;
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+/* Once for all instead of at each start of a command, where it would cost 3 % of the whole. */
+int fake_setup_limit_caps(void)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (!keeps(cap) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+			return -errno;
+	return clear_inheritable();
 }
 
 /* ---- in the child: system calls only ---- */
@@ -239,9 +251,6 @@ FAKE_CHILD_CODE static int become_init(struct fake_setup *setup)
 	static char *const argv[] = { name, NULL };
 	static char *const envp[] = { NULL };
 
-	for (size_t i = 0; i < setup->n_drop_caps; i++)
-		if (prctl(PR_CAPBSET_DROP, setup->drop_caps[i], 0, 0, 0))
-			return failed(setup, "dropping capabilities of", "process 1");
 	if (setsid() < 0)
 		return failed(setup, "starting a session for", "process 1");
 	fake_child_signals();
@@ -344,7 +353,6 @@ static int try_sandbox(const char *state_dir, bool user_ns, struct sp_error *err
 	struct fake_setup setup = {
 		.plan = &plan, .state_dir = state_dir, .name = "probe", .server = getpid()
 	};
-	int drop[FAKE_CAPS_MAX];
 	int state_fd SP_CLOSE = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int dir_fd SP_CLOSE = -1;
 	int init_fd SP_CLOSE = fake_init_open();
@@ -357,8 +365,6 @@ static int try_sandbox(const char *state_dir, bool user_ns, struct sp_error *err
 	if (mkdirat(state_fd, "probe", 0700))
 		return sp_error_set_errno(err, errno, "cannot make a folder in %s", state_dir);
 	dir_fd = openat(state_fd, "probe", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fake_caps_to_drop(drop, &setup.n_drop_caps);
-	setup.drop_caps = drop;
 	setup.init_fd = init_fd;
 	rc = fake_plan_prepare(&plan, dir_fd);
 	if (rc == -EOPNOTSUPP || rc == -EPERM)

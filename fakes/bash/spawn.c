@@ -80,9 +80,6 @@ FAKE_CHILD_CODE static int enter_namespaces(struct fake_spawn *spawn)
 {
 	int kinds = CLONE_NEWNS | CLONE_NEWIPC | (spawn->own_network ? CLONE_NEWNET : 0);
 
-	for (size_t i = 0; i < spawn->n_drop_caps; i++)
-		if (prctl(PR_CAPBSET_DROP, spawn->drop_caps[i], 0, 0, 0))
-			return failed(spawn, "dropping capabilities");
 	return setns(spawn->ns_fd, kinds) ? failed(spawn, "entering the sandbox") : 0;
 }
 

@@ -7,6 +7,7 @@
  * empty environment: /proc/1 of a sandbox then shows nothing of the server's.
  */
 #include <asm/unistd.h>
+#include <linux/prctl.h>
 
 #define LAST_SIGNAL 64
 #define IGNORE ((void *)1)
@@ -56,6 +57,7 @@ void _start(void)
 	static const unsigned long none = 0;
 	long signal;
 
+	call(__NR_prctl, PR_SET_NAME, (long)"init", 0, 0);
 	for (signal = 1; signal <= LAST_SIGNAL; signal++)
 		call(__NR_rt_sigaction, signal, (long)&ignore, 0, sizeof(ignore.mask));
 	for (;;)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The whole program from outside: exit codes and messages. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include <criterion/criterion.h>
+
+#include <base/child.h>
+#include <base/clock.h>
+#include <base/cleanup.h>
+#include <base/files.h>
+#include <base/json.h>
+
+#define PROGRAM SP_TEST_BIN_DIR "/sandproof"
+#define OUTPUT_MAX (4 * 1024 * 1024)
+
+/* Limit that turns a hang into a failure. */
+#define LIMIT_MS 120000
+
+/* Runs the program with up to 15 words, in our environment with one variable changed ("NAME=value" or NULL). */
+static struct sp_run_result run_in(const char *variable, const char *const *words)
+{
+	const char *argv[18] = { "env", variable ? variable : "SANDPROOF_TEST=1", PROGRAM };
+	struct sp_run_result result = { 0 };
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	for (size_t i = 0; words[i] && i < 14; i++)
+		argv[3 + i] = words[i];
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
+	sp_cancel_unref(limit);
+	cr_expect_eq(rc, 0, "%s", err.message);
+	return result;
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* Last line of a text, without its newline; malloc'ed. */
+static char *last_line(const char *text)
+{
+	size_t len = text ? strlen(text) : 0, start;
+
+	while (len && text[len - 1] == '\n')
+		len--;
+	for (start = len; start && text[start - 1] != '\n'; start--)
+		;
+	return strndup(text ? text + start : "", len - start);
+}
+
+static const struct {
+	const char *words[10];
+	int code;
+	/* What standard error says; NULL: standard output says `out`. */
+	const char *err, *out;
+} rows[] = {
+	{ { NULL }, 2, NULL, "usage: sandproof" },
+	{ { "--help" }, 0, NULL, "usage: sandproof" },
+	{ { "--version" }, 0, NULL, "sandproof 0." },
+	{ { "lst" }, 2, "the nearest: list", NULL },
+	{ { "rnu" }, 2, "the nearest: run", NULL },
+	{ { "prove" }, 3, "not built yet", NULL },
+	{ { "doctor", "--json" }, 3, "not built yet", NULL },
+	{ { "completion", "bash" }, 3, "not built yet", NULL },
+	{ { "help", "exit-codes" }, 0, NULL, "130" },
+	{ { "help", "environment" }, 0, NULL, "RENDER_API_KEY" },
+	{ { "help", "providers" }, 0, NULL, "local:poll" },
+	{ { "help", "verdicts" }, 0, NULL, "xpass" },
+	{ { "help", "run" }, 0, NULL, "examples:" },
+	{ { "help", "exit-code" }, 2, "the nearest: exit-codes", NULL },
+	{ { "run", "--help" }, 0, NULL, "--provider SPEC" },
+	{ { "list", "--help" }, 0, NULL, "--json" },
+	{ { "show", "--help" }, 0, NULL, "examples:" },
+	{ { "report", "--help" }, 0, NULL, "junit" },
+	{ { "fake-api", "--help" }, 0, NULL, "--listen ADDRESS" },
+	{ { "run", "word" }, 2, "one argument too many", NULL },
+	{ { "run", "--provder", "bash" }, 2, "the nearest: --provider", NULL },
+	{ { "run", "--jobs", "many" }, 2, "takes a number", NULL },
+	{ { "run", "--provider", "bsh" }, 2, "the nearest: bash", NULL },
+	{ { "run", "--provider", "driver:node x" }, 3, "not built yet", NULL },
+	{ { "run", "--suite", "kil" }, 2, "the nearest: kill", NULL },
+	{ { "run", "--suite", "snapshot" }, 3, "not built yet", NULL },
+	{ { "run", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
+	{ { "run", "--tag", "no-such-tag" }, 2, "no-such-tag", NULL },
+	{ { "run", "--report", "junit" }, 2, "needs a path", NULL },
+	{ { "run", "--report", "html=x" }, 3, "not built yet", NULL },
+	{ { "run", "--defect", "no-such-fault" }, 2, "unknown fault", NULL },
+	{ { "run", "--provider", "render:https://u:hunter22@x/v1" }, 2, "environment", NULL },
+	{ { "run", "--provider", "render" }, 3,
+	  "RENDER_API_KEY and RENDER_WORKSPACE_ID are not set", NULL },
+	{ { "run", "--provider", "render", "--gated" }, 0, NULL, "RENDER_API_KEY" },
+	{ { "list", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
+	{ { "list", "--faults" }, 0, NULL, "" },
+	{ { "show" }, 2, "name a case", NULL },
+	{ { "show", "no-such-thing" }, 2, "no case, clause or fault", NULL },
+	{ { "report", "junit" }, 2, "name a format and a results file", NULL },
+	{ { "report", "junit=-", "/nonexistent" }, 3, "/nonexistent", NULL },
+	{ { "fake-api", "--era", "D" }, 2, "--era takes A, B or C", NULL },
+	{ { "fake-api", "--listen", "0.0.0.0:80" }, 2, "loopback", NULL },
+	{ { "fake-api", "--fault", "no-such-fault" }, 2, "no-such-fault", NULL },
+};
+
+Test(cli, exit_codes_and_messages, .timeout = 250)
+{
+	unsetenv("RENDER_API_KEY");
+	unsetenv("RENDER_WORKSPACE_ID");
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_run_result r = run_in(NULL, rows[i].words);
+		const char *said = rows[i].err ? r.err : r.out;
+		const char *wanted = rows[i].err ? rows[i].err : rows[i].out;
+		const char *first = rows[i].words[0] ? rows[i].words[0] : "";
+		const char *second = *first && rows[i].words[1] ? rows[i].words[1] : "";
+		const char *third = *second && rows[i].words[2] ? rows[i].words[2] : "";
+
+		cr_expect_eq(r.code, rows[i].code, "%s %s %s: exit %d, expected %d\n%s%s", first,
+			     second, third, r.code, rows[i].code, r.out, r.err);
+		cr_expect(said && strstr(said, wanted), "%s %s %s: \"%s\" is not in:\n%s", first,
+			  second, third, wanted, said);
+		cr_expect(!r.err || !strstr(r.err, "hunter22"), "a secret is shown: %s", r.err);
+		sp_run_result_done(&r);
+	}
+}
+
+Test(cli, list_is_json)
+{
+	struct sp_run_result r = run_in(NULL, WORDS("list", "--json"));
+	cJSON *json SP_CLEANUP(sp_json_done) = NULL, *item;
+	struct sp_error err = SP_ERROR_INIT;
+	static const char *const texts[] = { "id", "suite", "subject", "clause", "level", "summary" };
+	static const char *const arrays[] = { "needs", "tags", "defects" };
+	int n = 0;
+
+	cr_expect_eq(r.code, 0);
+	cr_expect_eq(sp_json_parse(r.out, r.out_len, OUTPUT_MAX, &json, &err), 0, "%s", err.message);
+	cJSON_ArrayForEach(item, json) {
+		n++;
+		for (size_t i = 0; i < SP_COUNT(texts); i++)
+			cr_expect(sp_json_str(item, texts[i]), "case %d has no %s", n, texts[i]);
+		for (size_t i = 0; i < SP_COUNT(arrays); i++)
+			cr_expect(cJSON_IsArray(cJSON_GetObjectItem(item, arrays[i])),
+				  "case %d has no %s", n, arrays[i]);
+	}
+	cr_expect_gt(n, 0);
+	sp_run_result_done(&r);
+}
+
+/* A run whose fake cannot have its place ends with a reason and the numbers. */
+Test(cli, places_that_cannot_be_used, .timeout = 250)
+{
+	static const char *const variables[] = { "TMPDIR=/proc", "TMPDIR=/nonexistent" };
+
+	for (size_t i = 0; i < SP_COUNT(variables); i++) {
+		struct sp_run_result r = run_in(variables[i], WORDS("run", "--suite", "kill"));
+		char *last SP_FREE = last_line(r.out);
+
+		cr_expect_eq(r.code, 3, "%s: exit %d\n%s%s", variables[i], r.code, r.out, r.err);
+		cr_expect(strstr(r.out, variables[i] + 7) || strstr(r.err, variables[i] + 7),
+			  "%s is not named:\n%s%s", variables[i] + 7, r.out, r.err);
+		cr_expect_str_eq(last, "0 passed, 0 failed, 0 skipped", "%s: %s", variables[i],
+				 last);
+		sp_run_result_done(&r);
+	}
+}
+
+Test(cli, a_subject_that_cannot_be_opened, .timeout = 250)
+{
+	struct sp_run_result r;
+
+	setenv("RENDER_API_KEY", "rnd_hunter22hunter22", 1);
+	setenv("RENDER_WORKSPACE_ID", "tea-x", 1);
+	r = run_in(NULL, WORDS("run", "--provider", "render:unix:/nonexistent/api", "--case",
+			       "kill.*", "--fail-fast"));
+	cr_expect_eq(r.code, 3, "exit %d\n%s%s", r.code, r.out, r.err);
+	cr_expect(!strstr(r.out, "hunter22") && !strstr(r.err, "hunter22"), "%s%s", r.out, r.err);
+	sp_run_result_done(&r);
+}
+
+Test(cli, a_socket_path_that_is_too_long)
+{
+	char listen[300] = "unix:/tmp/";
+	struct sp_run_result r;
+
+	memset(listen + 10, 'x', 200);
+	listen[210] = '\0';
+	r = run_in(NULL, WORDS("fake-api", "--listen", listen));
+	cr_expect_eq(r.code, 2, "exit %d: %s", r.code, r.err);
+	cr_expect(strstr(r.err, "too long") || strstr(r.err, "107"), "%s", r.err);
+	sp_run_result_done(&r);
+}
+
+/* A report on standard output has it for itself: the console moves to standard error. */
+Test(cli, report_on_standard_output, .timeout = 250)
+{
+	struct sp_run_result r;
+	char *last SP_FREE = NULL;
+
+	unsetenv("RENDER_API_KEY");
+	r = run_in(NULL, WORDS("run", "--provider", "render", "--gated", "--report", "junit=-"));
+	last = last_line(r.err);
+	cr_expect_eq(r.code, 0, "exit %d: %s", r.code, r.err);
+	cr_expect_eq(strncmp(r.out, "<?xml ", 6), 0, "%s", r.out);
+	cr_expect_not_null(strstr(r.out, "<skipped "), "%s", r.out);
+	cr_expect_eq(strncmp(last, "0 passed, 0 failed, ", 20), 0, "%s", last);
+	sp_run_result_done(&r);
+}

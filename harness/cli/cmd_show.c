@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/cli.h>
+
+#include <string.h>
+
+#include <base/cleanup.h>
+#include <cli/registry.h>
+#include <cli/select.h>
+#include <cli/text.h>
+
+#define OUTPUT_CEILING (4 * 1024 * 1024)
+#define LABEL_COLUMN 14
+
+/* What is being written, and how. */
+struct page {
+	struct sp_buf out;
+	struct cli_style style;
+	unsigned width;
+};
+
+static void add_title(struct page *page, const char *title)
+{
+	cli_text_ink(&page->out, &page->style, CLI_BOLD, title);
+	sp_buf_addc(&page->out, '\n');
+}
+
+static void add_field(struct page *page, const char *label, const char *text)
+{
+	size_t start = page->out.len;
+
+	if (!text || !*text)
+		return;
+	sp_buf_adds(&page->out, "  ");
+	cli_text_ink(&page->out, &page->style, CLI_DIM, label);
+	cli_text_pad(&page->out, start, LABEL_COLUMN);
+	cli_text_wrap(&page->out, text, LABEL_COLUMN, LABEL_COLUMN, page->width);
+	sp_buf_addc(&page->out, '\n');
+}
+
+static void add_list(struct page *page, const char *label, const char *const *items)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (size_t i = 0; items && items[i]; i++)
+		sp_buf_addf(&text, "%s%s", i ? ", " : "", items[i]);
+	add_field(page, label, sp_buf_str(&text));
+}
+
+static void add_needs(struct page *page, const struct sp_case_def *def)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (unsigned bit = 1; bit; bit <<= 1)
+		if (def->needs & bit && cli_need_name(bit))
+			sp_buf_addf(&text, "%s%s", text.len ? ", " : "", cli_need_name(bit));
+	for (size_t i = 0; def->tools && def->tools[i]; i++)
+		sp_buf_addf(&text, "%stool %s", text.len ? ", " : "", def->tools[i]);
+	add_field(page, "needs", sp_buf_str(&text));
+}
+
+static void add_faults(struct page *page, const char *const *ids)
+{
+	for (size_t i = 0; ids && ids[i]; i++) {
+		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+		const struct sp_fault *fault = cli_fault_find(ids[i]);
+
+		sp_buf_addf(&text, "%s: %s", ids[i], fault ? fault->summary : "not built yet");
+		add_field(page, i ? "" : "catches", sp_buf_str(&text));
+	}
+}
+
+static void show_case(struct page *page, const struct sp_suite *suite,
+		      const struct sp_case_def *def)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	add_title(page, def->id);
+	sp_buf_addf(&text, "%s %s (%s)", suite->name, def->clause, cli_level_name(def->level));
+	add_field(page, "clause", sp_buf_str(&text));
+	add_field(page, "requirement", def->requirement);
+	add_field(page, "rationale", def->rationale);
+	add_field(page, "detection", def->detection);
+	add_field(page, "limits", def->limits);
+	add_needs(page, def);
+	add_list(page, "tags", def->tags);
+	add_list(page, "once called", def->aliases);
+	add_faults(page, def->faults);
+	sp_buf_clear(&text);
+	sp_buf_addf(&text, "%s:%d", def->file ? def->file : "", def->line);
+	add_field(page, "written in", def->file ? sp_buf_str(&text) : NULL);
+	sp_buf_clear(&text);
+	sp_buf_addf(&text, "%s run --case %s", cli_program(), def->id);
+	add_field(page, "run it", sp_buf_str(&text));
+}
+
+static void show_fault(struct page *page, const struct sp_fault *fault)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	add_title(page, fault->id);
+	add_field(page, "fault", fault->summary);
+	add_list(page, "seen in", fault->sources);
+	add_field(page, "breaks", fault->clause);
+	add_list(page, "caught by", fault->cases);
+	sp_buf_addf(&text, "%s (%s)", cli_fault_seam_name(fault->seam),
+		    cli_fault_is_contract(fault) ? "works on any provider" :
+						   "needs the provider bash or render");
+	add_field(page, "applied at", sp_buf_str(&text));
+	if (fault->reaches_outside)
+		add_field(page, "danger",
+			  "can reach outside its sandbox; runs only where sandboxes have pid and "
+			  "mount namespaces of their own");
+	sp_buf_clear(&text);
+	sp_buf_addf(&text, "%s run --defect %s --case %s", cli_program(), fault->id,
+		    fault->cases && fault->cases[0] ? fault->cases[0] : "'*'");
+	add_field(page, "try it", sp_buf_str(&text));
+}
+
+static bool is_alias(const struct sp_case_def *def, const char *name)
+{
+	for (size_t i = 0; def->aliases && def->aliases[i]; i++)
+		if (!strcmp(def->aliases[i], name))
+			return true;
+	return false;
+}
+
+/* True when `name` is "K4", "kill:K4" or "kill K4" for this case's clause. */
+static bool is_clause(const struct sp_suite *suite, const struct sp_case_def *def, const char *name)
+{
+	size_t len = strlen(suite->name);
+
+	if (!strncmp(name, suite->name, len) && (name[len] == ':' || name[len] == ' '))
+		name += len + 1;
+	return !strcmp(def->clause, name);
+}
+
+/* Shows every case of a name: an id, an alias or a clause. Returns how many. */
+static size_t show_cases(struct page *page, const char *name)
+{
+	size_t n, shown = 0;
+	const struct sp_suite *const *suites = cli_suites(&n);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < suites[i]->n_cases; j++) {
+			const struct sp_case_def *def = &suites[i]->cases[j];
+
+			if (strcmp(def->id, name) && !is_alias(def, name) &&
+			    !is_clause(suites[i], def, name))
+				continue;
+			sp_buf_adds(&page->out, shown++ ? "\n" : "");
+			show_case(page, suites[i], def);
+		}
+	return shown;
+}
+
+static void add_known_names(struct cli_list *names)
+{
+	size_t n_suites, n_faults;
+	const struct sp_suite *const *suites = cli_suites(&n_suites);
+	const struct sp_fault *const *faults = cli_faults(&n_faults);
+
+	for (size_t i = 0; i < n_suites; i++)
+		for (size_t j = 0; j < suites[i]->n_cases; j++)
+			cli_list_add(names, suites[i]->cases[j].id);
+	for (size_t i = 0; i < n_faults; i++)
+		cli_list_add(names, faults[i]->id);
+}
+
+static int unknown_name(const struct cli_command *self, const char *name)
+{
+	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct sp_error err = SP_ERROR_INIT;
+	char *near SP_FREE = NULL;
+
+	add_known_names(&names);
+	near = sp_nearest(name, names.items, names.len);
+	(void)sp_error_set(&err, SP_INVALID, "no case, clause or fault is called \"%.80s\"%s%s",
+			   name, near && *near ? "; the nearest: " : "", near ? near : "");
+	return cli_fail(self, &err);
+}
+
+static int show_name(const struct cli_command *self, struct page *page, const char *name)
+{
+	const struct sp_fault *fault = cli_fault_find(name);
+	size_t shown = show_cases(page, name);
+
+	if (fault) {
+		sp_buf_adds(&page->out, shown ? "\n" : "");
+		show_fault(page, fault);
+	}
+	if (!shown && !fault)
+		return unknown_name(self, name);
+	return cli_print(&page->out);
+}
+
+static int run_show(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct page page = { SP_BUF_INIT(OUTPUT_CEILING), cli_style_of(stdout),
+			     cli_prose_width(stdout) };
+	struct sp_error err = SP_ERROR_INIT;
+	int code = 0;
+
+	if (!cli_begin(self, argc, argv, NULL, &words, &code))
+		return code;
+	if (cli_too_many_words(self, &words, 1))
+		return SP_EXIT_USAGE;
+	if (!words.len) {
+		(void)sp_error_set(&err, SP_INVALID, "name a case, a clause or a fault");
+		return cli_fail(self, &err);
+	}
+	code = show_name(self, &page, words.items[0]);
+	sp_buf_done(&page.out);
+	return code;
+}
+
+const struct cli_command cli_show_command = {
+	.name = "show",
+	.synopsis = "CASE | CLAUSE | FAULT",
+	.summary = "explain a case, a clause or a fault",
+	.details = "Shows the requirement, why it is one, how its violation is detected, which faults "
+		   "the case is shown to catch, and what it does not prove. A clause is written K4, "
+		   "or kill:K4 where several suites have one of that name.",
+	.examples = "  sandproof show kill.group.grandchild\n"
+		    "  sandproof show kill:K4\n"
+		    "  sandproof show kill-leader-only\n",
+	.run = run_show,
+};

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/plan.h>
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/cleanup.h>
+#include <cli/cli.h>
+#include <cli/text.h>
+#include <redact/redact.h>
+
+#define TEXT_CEILING (256 * 1024)
+
+/*
+ * Usage errors come before "not built yet": a typing error must not hide
+ * behind a missing feature. So the first of the latter waits here until all is checked.
+ */
+struct checks {
+	struct sp_error err;
+	struct sp_error later;
+};
+
+/* Records what a check said; true when the checking is over. */
+static bool stops(struct checks *checks, int rc)
+{
+	if (rc == SP_UNSUPPORTED && checks->later.code == SP_OK)
+		checks->later = checks->err;
+	return rc && rc != SP_UNSUPPORTED;
+}
+
+static int not_built(struct checks *checks, const char *option, const char *instead)
+{
+	return sp_error_set(&checks->err, SP_UNSUPPORTED, "%s is not built yet; %s", option,
+			    instead);
+}
+
+/* ---- --option K=V ---- */
+
+enum target {
+	TO_KILL_GRACE,
+	TO_UNREAD_BOUND,
+	TO_OUTPUT_CAP,
+	TO_POLL,
+	TO_START_TIMEOUT,
+	TO_CASE_DEADLINE,
+	TO_GRACE,
+	TO_ROUNDS,
+	TO_PRIVATE_DIR,
+	TO_PLAN,
+};
+
+static const struct key {
+	const char *name;
+	enum target target;
+	/* Range of a number; max 0: a text. */
+	uint64_t min, max;
+} keys[] = {
+	{ "kill_grace_ms", TO_KILL_GRACE, 0, 600000 },
+	{ "unread_bound", TO_UNREAD_BOUND, 1, UINT64_C(1) << 40 },
+	{ "output_cap", TO_OUTPUT_CAP, 1, UINT64_C(1) << 40 },
+	{ "poll_ms", TO_POLL, 1, 600000 },
+	{ "start_timeout_ms", TO_START_TIMEOUT, 1, 86400000 },
+	{ "case_deadline_ms", TO_CASE_DEADLINE, 1, 86400000 },
+	{ "grace_ms", TO_GRACE, 1, 600000 },
+	{ "rounds", TO_ROUNDS, 1, 100000 },
+	{ "private_dir", TO_PRIVATE_DIR, 0, 0 },
+	{ "plan", TO_PLAN, 0, 0 },
+};
+
+static int unknown_key(const char *text, struct sp_error *err)
+{
+	const char *names[SP_COUNT(keys)];
+	char *word SP_FREE = strndup(text, strcspn(text, "=")), *near SP_FREE = NULL;
+	struct sp_buf all SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (size_t i = 0; i < SP_COUNT(keys); i++) {
+		names[i] = keys[i].name;
+		sp_buf_addf(&all, "%s%s", i ? ", " : "", keys[i].name);
+	}
+	near = word ? sp_nearest(word, names, SP_COUNT(keys)) : NULL;
+	return sp_error_set(err, SP_INVALID, "--option has no key \"%.60s\"; %s: %s",
+			    word ? word : "", near && *near ? "the nearest" : "there are",
+			    near && *near ? near : sp_buf_str(&all));
+}
+
+static void set_number(struct run_plan *plan, enum target target, uint64_t value)
+{
+	switch (target) {
+	case TO_KILL_GRACE:
+		plan->settings.has_kill_grace = true;
+		plan->settings.kill_grace_ms = (uint32_t)value;
+		break;
+	case TO_UNREAD_BOUND:
+		plan->settings.unread_bound = value;
+		break;
+	case TO_OUTPUT_CAP:
+		plan->settings.output_cap = value;
+		break;
+	case TO_POLL:
+		plan->settings.poll_ms = (uint32_t)value;
+		break;
+	case TO_START_TIMEOUT:
+		plan->settings.start_timeout_ms = (uint32_t)value;
+		break;
+	case TO_CASE_DEADLINE:
+		plan->case_deadline_ms = value;
+		break;
+	case TO_GRACE:
+		plan->grace_ms = value;
+		break;
+	case TO_ROUNDS:
+		plan->rounds = (unsigned)value;
+		break;
+	case TO_PRIVATE_DIR:
+	case TO_PLAN:
+		break;
+	}
+}
+
+static int set_text(struct run_plan *plan, enum target target, const char *value,
+		    struct sp_error *err)
+{
+	if (!*value)
+		return sp_error_set(err, SP_INVALID, "--option has a key without value");
+	if (target == TO_PRIVATE_DIR && *value != '/')
+		return sp_error_set(err, SP_INVALID,
+				    "--option private_dir takes an absolute path, not \"%.200s\"",
+				    value);
+	if (target == TO_PRIVATE_DIR)
+		plan->settings.private_dir = value;
+	else
+		plan->settings.plan = value;
+	return 0;
+}
+
+int cli_plan_option(const char *text, struct run_plan *plan, struct sp_error *err)
+{
+	const char *equals = strchr(text, '=');
+	size_t len = equals ? (size_t)(equals - text) : strlen(text);
+	char what[64];
+	uint64_t value;
+
+	for (size_t i = 0; i < SP_COUNT(keys); i++) {
+		int rc;
+
+		if (strlen(keys[i].name) != len || strncmp(keys[i].name, text, len))
+			continue;
+		if (!equals)
+			return sp_error_set(err, SP_INVALID, "--option %s needs a value: %s=V",
+					    keys[i].name, keys[i].name);
+		if (!keys[i].max)
+			return set_text(plan, keys[i].target, equals + 1, err);
+		snprintf(what, sizeof(what), "--option %s", keys[i].name);
+		rc = cli_parse_number(what, equals + 1, keys[i].min, keys[i].max, &value, err);
+		if (!rc)
+			set_number(plan, keys[i].target, value);
+		return rc;
+	}
+	return unknown_key(text, err);
+}
+
+/* ---- Single options ---- */
+
+/* One "name=N" of a budget. */
+static bool is_budget_part(const char *part, size_t len)
+{
+	static const char *const names[] = { "sandboxes=", "requests=", "seconds=" };
+
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		size_t n = strlen(names[i]);
+		char *number SP_FREE = NULL;
+		uint64_t value;
+
+		if (len < n || strncmp(part, names[i], n))
+			continue;
+		number = strndup(part + n, len - n);
+		return number &&
+		       !cli_parse_number("", number, 1, UINT64_C(1) << 40, &value, NULL);
+	}
+	return false;
+}
+
+static int check_budget(const char *text, struct checks *checks)
+{
+	for (const char *part = text;; part++) {
+		size_t len = strcspn(part, ",");
+
+		if (!is_budget_part(part, len))
+			return sp_error_set(&checks->err, SP_INVALID,
+					    "--budget takes sandboxes=N,requests=N,seconds=N (any of "
+					    "them), not \"%.*s\"",
+					    (int)(len < 80 ? len : 80), part);
+		part += len;
+		if (!*part)
+			break;
+	}
+	return not_built(checks, "--budget",
+			 "live runs have one job and short lifetimes by default");
+}
+
+static int check_profile(const char *profile, struct checks *checks)
+{
+	if (!strcmp(profile, "full"))
+		return 0;
+	if (!strcmp(profile, "live-core"))
+		return not_built(checks, "--profile live-core",
+				 "choose cases with --suite, --case and --tag");
+	return sp_error_set(&checks->err, SP_INVALID,
+			    "--profile takes full or live-core, not \"%.80s\"", profile);
+}
+
+/* What is parsed and has nothing behind it yet. */
+static bool check_unbuilt(const struct run_args *args, struct checks *checks)
+{
+	const struct {
+		bool given;
+		const char *option, *instead;
+	} rows[] = {
+		{ args->suite_plugins.len > 0, "--suite-plugin",
+		  "a suite can be added to harness/cli/registry.c meanwhile" },
+		{ args->baseline, "--baseline", "use --last-failed or --case" },
+		{ args->driver_env.len > 0, "--driver-env", "drivers are not built yet either" },
+		{ args->coverage, "--coverage", "build with --coverage and use gcovr" },
+		{ args->trace, "--trace", "every failure prints its dialogue" },
+	};
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++)
+		if (rows[i].given)
+			(void)stops(checks, not_built(checks, rows[i].option, rows[i].instead));
+	if (args->profile && stops(checks, check_profile(args->profile, checks)))
+		return false;
+	return !args->budget || !stops(checks, check_budget(args->budget, checks));
+}
+
+static bool check_reports(const struct run_args *args, struct run_plan *plan, struct checks *checks)
+{
+	size_t on_stdout = 0;
+
+	plan->reports = calloc(args->reports.len + 1, sizeof(*plan->reports));
+	if (!plan->reports)
+		return !stops(checks, sp_error_set(&checks->err, SP_INTERNAL, "out of memory"));
+	for (size_t i = 0; i < args->reports.len; i++) {
+		struct cli_report *report = &plan->reports[plan->n_reports];
+		int rc = cli_report_parse(args->reports.items[i], true, report, &checks->err);
+
+		if (stops(checks, rc))
+			return false;
+		if (rc)
+			continue;
+		plan->n_reports++;
+		on_stdout += cli_report_is_stdout(report);
+	}
+	plan->report_on_stdout = on_stdout > 0;
+	if (on_stdout < 2)
+		return true;
+	return !stops(checks, sp_error_set(&checks->err, SP_INVALID,
+					   "only one report can go to standard output"));
+}
+
+static bool check_options(const struct run_args *args, struct run_plan *plan, struct checks *checks)
+{
+	for (size_t i = 0; i < args->options.len; i++)
+		if (stops(checks, cli_plan_option(args->options.items[i], plan, &checks->err)))
+			return false;
+	return true;
+}
+
+/* ---- Subjects and suites ---- */
+
+static bool add_subject(struct run_plan *plan, enum sp_subject_kind kind, const char *spec,
+			struct checks *checks)
+{
+	char *shown;
+
+	if (stops(checks, cli_spec_check(kind, spec, &checks->err)))
+		return false;
+	shown = sp_redact_spec(spec);
+	plan->shown[plan->n_subjects] = shown;
+	plan->subjects[plan->n_subjects++] =
+		(struct sp_run_subject){ .kind = kind, .spec = spec, .shown = shown };
+	return true;
+}
+
+static bool has_subject(const struct run_plan *plan, enum sp_subject_kind kind)
+{
+	for (size_t i = 0; i < plan->n_subjects; i++)
+		if (plan->subjects[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* Kinds of subject that a suite of this kind stands on. */
+static unsigned kinds_needed(enum sp_subject_kind kind)
+{
+	switch (kind) {
+	case SP_SUBJECT_STORE:
+	case SP_SUBJECT_LOCK:
+		return 1u << SP_SUBJECT_STORE;
+	case SP_SUBJECT_ENSURE:
+		return 1u << SP_SUBJECT_PROVIDER | 1u << SP_SUBJECT_STORE;
+	case SP_SUBJECT_PROVIDER:
+	case SP_SUBJECT_JOURNAL:
+	case SP_SUBJECT_PLATFORM:
+	case SP_SUBJECT_KIND_MAX_:
+		return 1u << SP_SUBJECT_PROVIDER;
+	}
+	return 0;
+}
+
+/* True when the subjects that a suite stands on are there. */
+static bool is_served(const struct run_plan *plan, const struct sp_suite *suite)
+{
+	unsigned needed = kinds_needed(suite->subject);
+
+	if (suite->subject == SP_SUBJECT_LOCK && has_subject(plan, SP_SUBJECT_LOCK))
+		return true;
+	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
+		if (needed & 1u << kind && !has_subject(plan, kind))
+			return false;
+	return true;
+}
+
+/* The default of a kind, where it is built and nothing of the kind is there. */
+static bool add_default(struct run_plan *plan, enum sp_subject_kind kind, struct checks *checks)
+{
+	const char *spec = cli_spec_default(kind);
+
+	return has_subject(plan, kind) || !spec || add_subject(plan, kind, spec, checks);
+}
+
+/* A suite that was named takes the defaults of the kinds that were not. */
+static bool add_defaults_of_suites(const struct run_args *args, struct run_plan *plan,
+				   struct checks *checks)
+{
+	size_t n;
+	const struct sp_suite *const *suites = cli_suites(&n);
+
+	for (size_t i = 0; i < n * args->filter.suites.len; i++) {
+		const struct sp_suite *suite = suites[i % n];
+
+		if (strcmp(suite->name, args->filter.suites.items[i / n]))
+			continue;
+		for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
+			if (kinds_needed(suite->subject) & 1u << kind &&
+			    !add_default(plan, kind, checks))
+				return false;
+	}
+	return true;
+}
+
+static bool check_subjects(const struct run_args *args, struct run_plan *plan, struct checks *checks)
+{
+	const char *const named[SP_SUBJECT_KIND_MAX_] = {
+		[SP_SUBJECT_PROVIDER] = args->provider, [SP_SUBJECT_STORE] = args->store,
+		[SP_SUBJECT_LOCK] = args->lock,		[SP_SUBJECT_JOURNAL] = args->journal,
+		[SP_SUBJECT_ENSURE] = args->ensure,
+	};
+
+	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
+		if (named[kind] && !add_subject(plan, kind, named[kind], checks))
+			return false;
+	if (!plan->n_subjects && (!add_default(plan, SP_SUBJECT_PROVIDER, checks) ||
+				  !add_default(plan, SP_SUBJECT_STORE, checks)))
+		return false;
+	return add_defaults_of_suites(args, plan, checks);
+}
+
+static bool take_suites(struct run_plan *plan, struct checks *checks)
+{
+	size_t n;
+	const struct sp_suite *const *suites = cli_suites(&n);
+
+	plan->suites = calloc(n, sizeof(*plan->suites));
+	if (!plan->suites)
+		return !stops(checks, sp_error_set(&checks->err, SP_INTERNAL, "out of memory"));
+	for (size_t i = 0; i < n; i++)
+		if (is_served(plan, suites[i]))
+			plan->suites[plan->n_suites++] = suites[i];
+	return true;
+}
+
+/* ---- Cases ---- */
+
+/* Puts the ids of the last run's failures in place of --case. */
+static bool take_last_failed(const struct run_args *args, struct run_plan *plan,
+			     struct sp_filter *filter, struct checks *checks)
+{
+	if (args->filter.cases.len)
+		return !stops(checks, sp_error_set(&checks->err, SP_INVALID,
+						   "--last-failed and --case exclude each other"));
+	if (stops(checks, cli_state_last_failed(&plan->last_failed, &checks->err)))
+		return false;
+	plan->nothing_failed = !plan->last_failed.len;
+	filter->cases = (const char *const *)plan->last_failed.items;
+	filter->n_cases = plan->last_failed.len;
+	return true;
+}
+
+static bool check_cases(const struct run_args *args, struct run_plan *plan, struct checks *checks)
+{
+	struct sp_filter filter = { .suites = NULL };
+	int rc = cli_filter_make(&args->filter, &filter, &checks->err);
+
+	if (stops(checks, rc) || !take_suites(plan, checks))
+		return false;
+	/* A suite that is not built yet, or one without its subject, has nothing to select from. */
+	if (rc || !plan->n_suites)
+		return true;
+	if (args->last_failed && !take_last_failed(args, plan, &filter, checks))
+		return false;
+	if (plan->nothing_failed)
+		return true;
+	return !stops(checks, sp_select(plan->suites, plan->n_suites, &filter, &plan->selection,
+					&checks->err));
+}
+
+/* ---- Faults and control ---- */
+
+static int unknown_fault(const char *id, struct sp_error *err)
+{
+	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	size_t n;
+	const struct sp_fault *const *faults = cli_faults(&n);
+	char *near SP_FREE = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		cli_list_add(&names, faults[i]->id);
+	near = sp_nearest(id, names.items, names.len);
+	return sp_error_set(err, SP_INVALID, "unknown fault \"%.80s\"%s%s", id,
+			    near && *near ? "; the nearest: " : "; see `sandproof list --faults`",
+			    near ? near : "");
+}
+
+static int check_fault(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
+{
+	const char *provider = cli_plan_provider(plan);
+
+	if (!args->defect)
+		return 0;
+	plan->fault = cli_fault_find(args->defect);
+	if (!plan->fault)
+		return unknown_fault(args->defect, err);
+	if (plan->fault->seam == SP_FAULT_STORE || plan->fault->seam == SP_FAULT_LOCK)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "the fault %s is one of stores, which are not built yet",
+				    args->defect);
+	if (!cli_fault_is_contract(plan->fault) && provider && !cli_spec_is_render(provider))
+		return sp_error_set(err, SP_INVALID,
+				    "the fault %s changes the Render provider; use it with --provider "
+				    "bash",
+				    args->defect);
+	return 0;
+}
+
+static int check_control(const struct run_args *args, const struct run_plan *plan,
+			 struct sp_error *err)
+{
+	const char *provider = cli_plan_provider(plan);
+	const char *token = getenv("SANDPROOF_CONTROL_TOKEN");
+
+	if (!args->control)
+		return 0;
+	if (sp_redact_spec_has_secret(args->control))
+		return sp_error_set(err, SP_INVALID,
+				    "--control holds a secret; the token goes into "
+				    "SANDPROOF_CONTROL_TOKEN");
+	if (strncmp(args->control, "unix:/", 6) && strncmp(args->control, "http://", 7))
+		return sp_error_set(err, SP_INVALID,
+				    "--control takes the control_url of `sandproof fake-api --json`, "
+				    "not \"%.100s\"",
+				    args->control);
+	if (!provider || strncmp(provider, "render", 6))
+		return sp_error_set(err, SP_INVALID,
+				    "--control goes with --provider render:URL; bash brings its own");
+	if (!token || !*token)
+		return sp_error_set(err, SP_INVALID,
+				    "--control needs its token in SANDPROOF_CONTROL_TOKEN");
+	return 0;
+}
+
+/* ---- What follows from it ---- */
+
+static unsigned cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+/* Workers without workspaces of their own would see each other: one job unless more are asked for. */
+static unsigned default_jobs(const struct run_args *args, const struct run_plan *plan)
+{
+	const char *provider = cli_plan_provider(plan);
+	bool shared = provider && !strncmp(provider, "render", 6) && !args->control;
+
+	return plan->live || shared ? 1 : cores();
+}
+
+static void add_words(struct sp_buf *out, const char *option, const char *value)
+{
+	sp_buf_addf(out, " %s ", option);
+	cli_text_word(out, value);
+}
+
+static int make_texts(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
+{
+	struct sp_buf rerun SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
+	struct sp_buf subjects SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
+
+	cli_text_word(&rerun, cli_program());
+	sp_buf_adds(&rerun, " run");
+	for (size_t i = 0; i < plan->n_subjects; i++) {
+		const char *kind = sp_subject_kind_name(plan->subjects[i].kind);
+		const char *shown = plan->shown[i] ? plan->shown[i] : "";
+
+		sp_buf_addf(&subjects, "%s%s %s", i ? ", " : "", kind, shown);
+		sp_buf_addf(&rerun, " --%s ", kind);
+		cli_text_word(&rerun, shown);
+	}
+	if (args->control)
+		add_words(&rerun, "--control", args->control);
+	if (args->defect)
+		add_words(&rerun, "--defect", args->defect);
+	for (size_t i = 0; i < args->options.len; i++)
+		add_words(&rerun, "--option", args->options.items[i]);
+	plan->rerun_prefix = sp_buf_take(&rerun, NULL);
+	plan->subjects_text = sp_buf_take(&subjects, NULL);
+	return plan->rerun_prefix && plan->subjects_text ?
+		       0 :
+		       sp_error_set(err, SP_INTERNAL, "out of memory");
+}
+
+const char *cli_plan_provider(const struct run_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_subjects; i++)
+		if (plan->subjects[i].kind == SP_SUBJECT_PROVIDER)
+			return plan->subjects[i].spec;
+	return NULL;
+}
+
+int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
+{
+	struct checks checks = { SP_ERROR_INIT, SP_ERROR_INIT };
+	const char *provider;
+	bool good;
+
+	*plan = (struct run_plan){ .n_subjects = 0 };
+	good = check_subjects(args, plan, &checks) && check_options(args, plan, &checks) &&
+	       check_reports(args, plan, &checks) &&
+	       !stops(&checks, check_fault(args, plan, &checks.err)) &&
+	       !stops(&checks, check_control(args, plan, &checks.err)) &&
+	       check_unbuilt(args, &checks) && check_cases(args, plan, &checks);
+	if (good && checks.later.code != SP_OK)
+		checks.err = checks.later;
+	if (!good || checks.later.code != SP_OK) {
+		*err = checks.err;
+		return (int)checks.err.code;
+	}
+	provider = cli_plan_provider(plan);
+	plan->live = provider && cli_spec_is_live(provider);
+	plan->jobs = args->jobs.set ? (unsigned)args->jobs.value : default_jobs(args, plan);
+	return make_texts(args, plan, err);
+}
+
+void cli_plan_done(struct run_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_subjects; i++)
+		free(plan->shown[i]);
+	sp_selection_done(&plan->selection);
+	cli_ids_done(&plan->last_failed);
+	free(plan->suites);
+	free(plan->reports);
+	free(plan->rerun_prefix);
+	free(plan->subjects_text);
+	*plan = (struct run_plan){ .n_subjects = 0 };
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry: what there is. registry.c is the only file of the program
+ * that names concrete providers, fakes, faults and suites; everything else,
+ * the runner first of all, knows them through these functions.
+ */
+#ifndef SP_CLI_REGISTRY_H
+#define SP_CLI_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sandproof/case.h>
+#include <sandproof/seams.h>
+#include <sandproof/subject.h>
+
+/* ---- What there is: static, no network, no credentials ---- */
+
+/* All suites, in the order in which they run. */
+const struct sp_suite *const *cli_suites(size_t *ret_len);
+/* A suite's name that a later version will have; NULL: no such plan. */
+const char *cli_suite_planned(const char *name);
+/* All faults, sorted by id; one by id, or NULL. */
+const struct sp_fault *const *cli_faults(size_t *ret_len);
+const struct sp_fault *cli_fault_find(const char *id);
+/* "render-step" and so on. */
+const char *cli_fault_seam_name(enum sp_fault_seam seam);
+/* True when the fault works on any provider ("level: contract"). */
+bool cli_fault_is_contract(const struct sp_fault *fault);
+
+/* Checks a SPEC: SP_INVALID malformed, SP_UNSUPPORTED well-formed and not built yet. */
+int cli_spec_check(enum sp_subject_kind kind, const char *spec, struct sp_error *err);
+/* The SPEC of a kind that is not named, or NULL when its back end is not built yet. */
+const char *cli_spec_default(enum sp_subject_kind kind);
+/* True for a SPEC that reaches a service which bills. */
+bool cli_spec_is_live(const char *spec);
+/* True for a SPEC that opens the Render provider, where faults of its steps and transport apply. */
+bool cli_spec_is_render(const char *spec);
+
+/* ---- A run's back ends ---- */
+
+/* What --option sets of a back end; "has" fields tell apart from the defaults. Borrowed texts. */
+struct cli_settings {
+	bool has_kill_grace;
+	uint32_t kill_grace_ms;
+	/* 0: the provider's default. */
+	uint64_t unread_bound;
+	uint64_t output_cap;
+	uint32_t poll_ms;
+	uint32_t start_timeout_ms;
+	const char *private_dir;
+	const char *plan;
+};
+
+struct cli_registry_options {
+	/* SPEC of the provider, checked before; NULL: no provider is named. */
+	const char *provider;
+	struct cli_settings settings;
+	/* --control and its token, or NULL. */
+	const char *control_url;
+	const char *control_token;
+	/* Applied to what is opened, or NULL. */
+	const struct sp_fault *fault;
+};
+
+/* The back ends of one run. All texts of the options are borrowed for its life. */
+struct cli_registry;
+struct cli_registry *cli_registry_new(const struct cli_registry_options *options);
+/* Ends what was started; NULL is fine. */
+struct cli_registry *cli_registry_free(struct cli_registry *registry);
+
+/*
+ * Whether the credentials that the SPEC needs are there. SP_DENIED names the
+ * variables that are missing, and says so when only one of two is set.
+ */
+int cli_registry_credentials(const struct cli_registry *registry, struct sp_error *err);
+
+/* The entries of struct sp_run_options; `registry` is a struct cli_registry. prepare() may be called before the run as well. */
+int cli_registry_prepare(void *registry, struct sp_error *err);
+void cli_registry_finish(void *registry);
+int cli_registry_workspace(void *registry, int worker, char **ret_workspace, struct sp_error *err);
+uint64_t cli_registry_commands(void *registry);
+int cli_registry_open(void *registry, enum sp_subject_kind kind, const char *spec,
+		      const char *workspace, struct sp_subject *ret_subject, struct sp_error *err);
+
+/*
+ * False when the fault can reach outside its sandbox and the prepared back
+ * end does not give every sandbox pid and mount namespaces of its own (or it cannot be told).
+ * Opening answers SP_UNSUPPORTED then; nothing overrides it.
+ */
+bool cli_registry_permits(const struct cli_registry *registry);
+
+/* ---- The fake API server, in this process ---- */
+
+struct cli_serve_options {
+	const char *listen;
+	/* "A", "B" or "C"; NULL: the newest. */
+	const char *era;
+	const char *const *faults;
+	size_t n_faults;
+	bool json;
+	bool die_with_parent;
+};
+
+/* Serves until a signal. 0, or the code of what went wrong before it listened. */
+int cli_serve_fake(const struct cli_serve_options *options, struct sp_error *err);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The filters that `run` and `list` share, and names of things for people. */
+#ifndef SP_CLI_SELECT_H
+#define SP_CLI_SELECT_H
+
+#include <cli/options.h>
+#include <runner/runner.h>
+
+struct cli_filter_args {
+	struct cli_list suites;
+	struct cli_list cases;
+	struct cli_list tags;
+	/* "I/N". */
+	const char *shard;
+};
+
+void cli_filter_done(struct cli_filter_args *args);
+
+/* Rows of the option table for a struct with a `filter` of that type. */
+#define CLI_FILTER_OPTIONS(type_)                                                                  \
+	CLI_OPTION(type_, filter.suites, "suite", "S", CLI_LIST, "only this suite"),               \
+	CLI_OPTION(type_, filter.cases, "case", "GLOB", CLI_LIST,                                  \
+		   "only cases whose id matches; * is any text"),                                  \
+	CLI_OPTION(type_, filter.tags, "tag", "T", CLI_LIST, "only cases with this tag"),          \
+	CLI_OPTION(type_, filter.shard, "shard", "I/N", CLI_TEXT,                                  \
+		   "only the I-th of N parts (from 1)")
+
+/* Fills the runner's filter (borrowed from `args`). SP_INVALID for a shard that is none; suites' names are checked as below. */
+int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_filter,
+		    struct sp_error *err);
+
+/* SP_INVALID: no such suite, with the nearest; SP_UNSUPPORTED: a suite that is not built yet. */
+int cli_check_suites(const struct cli_list *names, struct sp_error *err);
+
+/* Name of one bit of enum sp_need ("control"), or NULL. */
+const char *cli_need_name(unsigned bit);
+/* "MUST" or "SHOULD". */
+const char *cli_level_name(enum sp_level level);
+
+#endif

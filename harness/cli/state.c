@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/state.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/cleanup.h>
+#include <base/files.h>
+#include <results/results.h>
+
+#define LAST_RUN "last.ndjson"
+/* Larger results are not copied. */
+#define REMEMBER_MAX (256 * 1024 * 1024)
+
+char *cli_state_dir(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n;
+
+	/* The base directory specification: a relative path there is to be ignored. */
+	if (state && *state == '/')
+		n = asprintf(&path, "%s/sandproof", state);
+	else if (home && *home == '/')
+		n = asprintf(&path, "%s/.local/state/sandproof", home);
+	else
+		n = asprintf(&path, "%s/sandproof-%u", sp_tmp_root(), (unsigned)getuid());
+	return n < 0 ? NULL : path;
+}
+
+static bool can_write(const char *dir)
+{
+	return !sp_mkdirs(dir, 0700) && !access(dir, W_OK | X_OK);
+}
+
+int cli_state_results_path(char **ret_path, struct sp_error *err)
+{
+	char *dir SP_FREE = cli_state_dir();
+	const char *place = dir;
+
+	if (!dir)
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	if (!can_write(dir))
+		place = sp_tmp_root();
+	if (access(place, W_OK | X_OK))
+		return sp_error_set(err, SP_IO,
+				    "cannot keep results in %s nor in %s; name a place with "
+				    "--results PATH",
+				    dir, place);
+	if (asprintf(ret_path, "%s/run-%d.ndjson", place, (int)getpid()) < 0)
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	return 0;
+}
+
+static char *last_run_path(void)
+{
+	char *dir SP_FREE = cli_state_dir(), *path = NULL;
+
+	return dir && asprintf(&path, "%s/" LAST_RUN, dir) >= 0 ? path : NULL;
+}
+
+void cli_state_remember(const char *results_path)
+{
+	char *dir SP_FREE = cli_state_dir(), *path SP_FREE = last_run_path();
+	struct sp_bytes bytes = SP_BYTES_INIT;
+
+	if (!dir || !path || !can_write(dir) ||
+	    sp_read_file(results_path, REMEMBER_MAX, &bytes, NULL))
+		return;
+	(void)sp_write_file(path, bytes.data, bytes.len, 0600, NULL);
+	sp_bytes_done(&bytes);
+}
+
+void cli_ids_done(struct cli_ids *ids)
+{
+	for (size_t i = 0; i < ids->len; i++)
+		free(ids->items[i]);
+	free(ids->items);
+	*ids = (struct cli_ids){ NULL, 0 };
+}
+
+static int add_id(struct cli_ids *ids, const char *id)
+{
+	char **grown = reallocarray(ids->items, ids->len + 1, sizeof(*grown));
+
+	if (!grown)
+		return SP_INTERNAL;
+	ids->items = grown;
+	grown[ids->len] = strdup(id);
+	if (!grown[ids->len])
+		return SP_INTERNAL;
+	ids->len++;
+	return 0;
+}
+
+static bool has_failed(enum sp_verdict verdict)
+{
+	return verdict == SP_FAIL || verdict == SP_ERROR || verdict == SP_XPASS;
+}
+
+int cli_state_last_failed(struct cli_ids *ret_ids, struct sp_error *err)
+{
+	char *path SP_FREE = last_run_path();
+	struct cli_ids ids = { NULL, 0 };
+	struct sp_results results;
+	int rc = 0;
+
+	if (!path || access(path, R_OK))
+		return sp_error_set(err, SP_INVALID, "--last-failed: no run is remembered in %s",
+				    path ? path : "the state directory");
+	rc = sp_results_read(path, &results, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && i < results.n_cases; i++)
+		if (has_failed(results.cases[i].verdict))
+			rc = add_id(&ids, results.cases[i].id);
+	sp_results_done(&results);
+	if (rc) {
+		cli_ids_done(&ids);
+		return sp_error_set(err, rc, "out of memory");
+	}
+	*ret_ids = ids;
+	return 0;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard_impl.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/cleanup.h>
+
+/* A note is formatted whole, redacted whole, and cut only then. */
+#define NOTE_CEILING (2UL * 1024 * 1024)
+
+struct sp_guard *sp_guard_new(const struct sp_guard_options *options)
+{
+	struct sp_guard *guard = calloc(1, sizeof(*guard));
+
+	if (!guard)
+		return NULL;
+	guard->options = *options;
+	pthread_mutex_init(&guard->lock, NULL);
+	return guard;
+}
+
+static void free_things(struct sp_guard_thing *thing)
+{
+	while (thing) {
+		struct sp_guard_thing *next = thing->next;
+
+		free(thing->id);
+		free(thing);
+		thing = next;
+	}
+}
+
+struct sp_guard *sp_guard_free(struct sp_guard *guard)
+{
+	if (!guard)
+		return NULL;
+	free_things(guard->sandboxes);
+	free_things(guard->snapshots);
+	pthread_mutex_destroy(&guard->lock);
+	free(guard);
+	return NULL;
+}
+
+int sp_guard_subject(struct sp_guard *guard, struct sp_subject *subject, struct sp_error *err)
+{
+	int rc = sp_guard_provider(guard, &subject->provider, err);
+
+	/* What was wrapped before one fails stays wrapped, which is as good. */
+	if (!rc)
+		rc = sp_guard_store(guard, &subject->store, err);
+	if (!rc)
+		rc = sp_guard_lock(guard, &subject->lock, err);
+	if (!rc)
+		rc = sp_guard_journal(guard, &subject->journal, err);
+	if (!rc)
+		rc = sp_guard_ensure(guard, &subject->ensure, err);
+	return rc;
+}
+
+/* ---- calls ---- */
+
+void sp_guard_enter(struct sp_guard *guard, const char *name)
+{
+	atomic_store(&guard->options.shared->call, name);
+	atomic_fetch_add(&guard->options.shared->in_call, 1);
+}
+
+void sp_guard_leave(struct sp_guard *guard)
+{
+	atomic_fetch_sub(&guard->options.shared->in_call, 1);
+}
+
+const char *sp_guard_pending(struct sp_guard *guard)
+{
+	struct sp_shared *shared = guard->options.shared;
+
+	return atomic_load(&shared->in_call) > 0 ? atomic_load(&shared->call) : NULL;
+}
+
+/* ---- dialogue ---- */
+
+void sp_guard_vnote(struct sp_guard *guard, const char *format, va_list args)
+{
+	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(NOTE_CEILING);
+	struct sp_buf shown SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(NOTE_CEILING);
+
+	sp_buf_vaddf(&line, format, args);
+	sp_show_plain(&shown, guard->options.redact, sp_buf_str(&line), SP_DIALOGUE_LINE);
+	pthread_mutex_lock(&guard->lock);
+	sp_shared_note(guard->options.shared, sp_buf_str(&shown), shown.len);
+	pthread_mutex_unlock(&guard->lock);
+}
+
+void sp_guard_note(struct sp_guard *guard, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	sp_guard_vnote(guard, format, args);
+	va_end(args);
+}
+
+/* ---- handles ---- */
+
+void sp_guard_link(struct sp_guard *guard, struct sp_guard_link *link, void (*close)(void *self),
+		   void *self)
+{
+	link->close = close;
+	link->self = self;
+	pthread_mutex_lock(&guard->lock);
+	link->next = guard->links;
+	link->from = &guard->links;
+	if (link->next)
+		link->next->from = &link->next;
+	guard->links = link;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+void sp_guard_unlink(struct sp_guard *guard, struct sp_guard_link *link)
+{
+	pthread_mutex_lock(&guard->lock);
+	*link->from = link->next;
+	if (link->next)
+		link->next->from = link->from;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+void sp_guard_keep(struct sp_guard *guard, const struct sp_sandbox *sandbox)
+{
+	pthread_mutex_lock(&guard->lock);
+	for (struct sp_guard_link *link = guard->links; link; link = link->next)
+		if (link->self == sandbox->self)
+			link->kept = true;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+static struct sp_guard_link *newest_left(struct sp_guard *guard)
+{
+	struct sp_guard_link *link;
+
+	pthread_mutex_lock(&guard->lock);
+	for (link = guard->links; link && link->kept; link = link->next)
+		;
+	pthread_mutex_unlock(&guard->lock);
+	return link;
+}
+
+void sp_guard_drop_handles(struct sp_guard *guard)
+{
+	struct sp_guard_link *link;
+
+	while ((link = newest_left(guard)))
+		link->close(link->self);
+}
+
+/* ---- things ---- */
+
+void sp_guard_add(struct sp_guard *guard, struct sp_guard_thing **list, const char *id)
+{
+	struct sp_guard_thing *thing = calloc(1, sizeof(*thing));
+
+	if (!thing || !id || !(thing->id = strdup(id))) {
+		free(thing);
+		return;
+	}
+	pthread_mutex_lock(&guard->lock);
+	thing->next = *list;
+	*list = thing;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+/* Takes the first that fits out of a list: the one with `id`, or any but `except`. */
+static char *take(struct sp_guard *guard, struct sp_guard_thing **list, const char *id,
+		  const char *except)
+{
+	struct sp_guard_thing *thing;
+	char *taken = NULL;
+
+	pthread_mutex_lock(&guard->lock);
+	while ((thing = *list)) {
+		if (id ? !strcmp(thing->id, id) : !except || strcmp(thing->id, except))
+			break;
+		list = &thing->next;
+	}
+	if (thing) {
+		*list = thing->next;
+		taken = thing->id;
+	}
+	pthread_mutex_unlock(&guard->lock);
+	free(thing);
+	return taken;
+}
+
+bool sp_guard_remove(struct sp_guard *guard, struct sp_guard_thing **list, const char *id)
+{
+	char *taken SP_FREE = id ? take(guard, list, id, NULL) : NULL;
+
+	return taken != NULL;
+}
+
+void sp_guard_made(struct sp_guard *guard, const char *row, const char *id)
+{
+	sp_ledger_made(guard->options.ledger, row, id);
+	if (!id)
+		return;
+	sp_guard_add(guard, &guard->sandboxes, id);
+	if (guard->options.made)
+		guard->options.made(guard->options.arg, id);
+}
+
+void sp_guard_gone(struct sp_guard *guard, const char *id)
+{
+	/* Destroying is idempotent; only the first time is news. */
+	if (!sp_guard_remove(guard, &guard->sandboxes, id))
+		return;
+	sp_ledger_gone(guard->options.ledger, id);
+	if (guard->options.gone)
+		guard->options.gone(guard->options.arg, id);
+}
+
+void sp_guard_track(struct sp_guard *guard, const char *id)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&guard->lock);
+	for (struct sp_guard_thing *thing = guard->sandboxes; thing; thing = thing->next)
+		known = known || !strcmp(thing->id, id);
+	pthread_mutex_unlock(&guard->lock);
+	if (!known)
+		sp_guard_made(guard, NULL, id);
+}
+
+char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except)
+{
+	return take(guard, &guard->sandboxes, NULL, except);
+}
+
+char *sp_guard_take_snapshot(struct sp_guard *guard)
+{
+	return take(guard, &guard->snapshots, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard: thin tables around a subject's tables. They count the calls that
+ * have not returned (in memory that the supervisor sees), write the dialogue,
+ * put rows into the ledger, and remember what was made, so that it is removed
+ * whatever a case does. They change no argument that the subject can see,
+ * with one exception: a live sandbox without a lifetime gets one, as its
+ * fingerprint.
+ */
+#ifndef SP_RUNNER_GUARD_H
+#define SP_RUNNER_GUARD_H
+
+#include <sandproof/subject.h>
+
+#include <redact/redact.h>
+
+#include "ledger.h"
+#include "shared.h"
+
+struct sp_guard;
+
+/* What a guard stands on; all borrowed, and outlives it. */
+struct sp_guard_options {
+	struct sp_shared *shared;
+	struct sp_redact *redact;
+	struct sp_ledger *ledger;
+	/* Redacted SPEC, for the ledger. */
+	const char *shown;
+	/* Give sandboxes without a lifetime a random one. */
+	bool live;
+	/* Called when a sandbox was made and when it is gone. May be NULL. */
+	void (*made)(void *arg, const char *id);
+	void (*gone)(void *arg, const char *id);
+	void *arg;
+};
+
+struct sp_guard *sp_guard_new(const struct sp_guard_options *options);
+/* Frees the guard; the subjects under it are closed before. */
+struct sp_guard *sp_guard_free(struct sp_guard *guard);
+/* Puts the guard around every table of an open subject, in place. SP_INTERNAL without memory (the subject is as it was). */
+int sp_guard_subject(struct sp_guard *guard, struct sp_subject *subject, struct sp_error *err);
+
+/* Appends a redacted line to the dialogue. Thread-safe. */
+void sp_guard_note(struct sp_guard *guard, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void sp_guard_vnote(struct sp_guard *guard, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+/* Name of a call that has not returned, or NULL. */
+const char *sp_guard_pending(struct sp_guard *guard);
+/* Keeps a handle over the end of the case: sp_guard_drop_handles() leaves it. */
+void sp_guard_keep(struct sp_guard *guard, const struct sp_sandbox *sandbox);
+/* Releases every handle that a case left open. Only while no call is pending. */
+void sp_guard_drop_handles(struct sp_guard *guard);
+
+/* Remembers a sandbox by id, as if the guard had seen its creation. */
+void sp_guard_track(struct sp_guard *guard, const char *id);
+/* Takes one sandbox that was made and not destroyed, other than `except` (may be NULL); malloc'ed id, or NULL. */
+char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except);
+/* Same, for snapshots. */
+char *sp_guard_take_snapshot(struct sp_guard *guard);
+
+#endif

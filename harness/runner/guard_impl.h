@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared between the parts of the guard; nobody else includes it. */
+#ifndef SP_RUNNER_GUARD_IMPL_H
+#define SP_RUNNER_GUARD_IMPL_H
+
+#include <pthread.h>
+
+#include "evidence.h"
+#include "guard.h"
+
+/* A handle that somebody holds. */
+struct sp_guard_link {
+	struct sp_guard_link *next;
+	struct sp_guard_link **from;
+	/* Releases the handle and frees its wrapper. */
+	void (*close)(void *self);
+	void *self;
+	bool kept;
+};
+
+/* A thing that exists by id. */
+struct sp_guard_thing {
+	struct sp_guard_thing *next;
+	char *id;
+};
+
+struct sp_guard {
+	struct sp_guard_options options;
+	pthread_mutex_t lock;
+	/* Newest first, so that a process goes before its sandbox. */
+	struct sp_guard_link *links;
+	struct sp_guard_thing *sandboxes;
+	struct sp_guard_thing *snapshots;
+};
+
+void sp_guard_enter(struct sp_guard *guard, const char *name);
+void sp_guard_leave(struct sp_guard *guard);
+void sp_guard_link(struct sp_guard *guard, struct sp_guard_link *link, void (*close)(void *self),
+		   void *self);
+void sp_guard_unlink(struct sp_guard *guard, struct sp_guard_link *link);
+void sp_guard_add(struct sp_guard *guard, struct sp_guard_thing **list, const char *id);
+bool sp_guard_remove(struct sp_guard *guard, struct sp_guard_thing **list, const char *id);
+void sp_guard_made(struct sp_guard *guard, const char *row, const char *id);
+void sp_guard_gone(struct sp_guard *guard, const char *id);
+
+/*
+ * One guarded call. `w` may be freed by another thread while the call is on
+ * its way (close and destroy never wait), so everything is copied out first.
+ */
+#define SP_GUARDED(guard_, name, call)                                                             \
+	({                                                                                         \
+		int guarded_rc_;                                                                   \
+		sp_guard_enter(guard_, name);                                                      \
+		guarded_rc_ = (call);                                                              \
+		sp_guard_leave(guard_);                                                            \
+		guarded_rc_;                                                                       \
+	})
+
+/* Wrap a handle in place; one that is wrapped already stays. SP_INTERNAL without memory: the handle is then closed. */
+int sp_guard_sandbox(struct sp_guard *guard, struct sp_sandbox *sandbox, struct sp_error *err);
+int sp_guard_process(struct sp_guard *guard, struct sp_process *process, struct sp_error *err);
+
+/* Wrap one table of a subject in place, if it is filled. */
+int sp_guard_provider(struct sp_guard *guard, struct sp_provider *provider, struct sp_error *err);
+int sp_guard_store(struct sp_guard *guard, struct sp_store *store, struct sp_error *err);
+int sp_guard_lock(struct sp_guard *guard, struct sp_lock *lock, struct sp_error *err);
+int sp_guard_journal(struct sp_guard *guard, struct sp_journal *journal, struct sp_error *err);
+int sp_guard_ensure(struct sp_guard *guard, struct sp_ensure *ensure, struct sp_error *err);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the Render provider share. Order: core, api, run, wrapper, queue, kill, handles. */
+#ifndef SP_RENDER_INTERNAL_H
+#define SP_RENDER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/buf.h>
+#include <base/cleanup.h>
+#include <base/clock.h>
+#include <base/json.h>
+
+#include "render.h"
+#include "sse.h"
+#include "wake.h"
+
+/* Random part of a command's id: 65 bits. */
+#define RENDER_ID_LEN 13
+/* Largest JSON answer of the control plane that is read. */
+#define RENDER_ANSWER_MAX (16 * 1024 * 1024)
+/* Largest file that is read whole. */
+#define RENDER_FILE_MAX ((size_t)1 << 30)
+/* Silence after which an exchange is given up; the service sends a comment every 15 s. */
+#define RENDER_IDLE_MS 60000
+/* What cleaning up after a failure may take. */
+#define RENDER_CLEANUP_MS 30000
+/* Longest Retry-After that is waited for. */
+#define RENDER_RETRY_MAX_MS 60000
+#define RENDER_RETRIES 4
+/* One argument of execve(2) with its NUL. */
+#define RENDER_ARG_MAX (128 * 1024)
+
+struct render_process;
+
+/* An open provider. Sandboxes and processes hold references, so the transport outlives them. */
+struct render_core {
+	atomic_uint refs;
+	char *token;
+	char *owner_id;
+	/* Without a trailing slash. */
+	char *base_url;
+	/* Host (with port) that a mint may name besides *.sandbox.onrender.com, or NULL. */
+	char *local_host;
+	char *plan;
+	char *private_dir;
+	uint32_t poll_ms;
+	uint32_t start_timeout_ms;
+	struct sp_capabilities capabilities;
+	struct sp_transport transport;
+	struct sp_render_steps steps;
+	struct sp_platform platform;
+	/* The edge has rejected a command once: all later ones are wrapped. */
+	atomic_bool wrap;
+	pthread_mutex_t lock;
+	/* Released processes whose pump is still to be joined. */
+	struct render_process *released;
+};
+
+struct render_core *render_core_ref(struct render_core *core);
+void render_core_unref(struct render_core *core);
+/* Checks and copies options into a new core with one reference. */
+int render_core_new(const struct sp_render_options *options, struct render_core **ret_core,
+		    struct sp_error *err);
+
+/* ---- api.c: one exchange with the control plane or the proxy ---- */
+
+struct render_request {
+	const char *method;
+	const char *url;
+	const char *bearer;
+	const char *content_type;
+	const char *accept;
+	const void *body;
+	size_t body_len;
+};
+
+/* What came back: status, and the body as far as it was read. */
+struct render_answer {
+	int status;
+	/* Milliseconds of Retry-After, or -1. */
+	int retry_after_ms;
+	bool edge;
+	bool is_archive;
+	struct sp_bytes body;
+};
+
+void render_answer_done(struct render_answer *answer);
+/* Opens an exchange with the provider's standing options. */
+int render_open_stream(struct render_core *core, const struct render_request *request,
+		       struct sp_cancel *cancel, struct sp_http_stream *ret_stream,
+		       struct sp_error *err);
+/* Reads status, the headers that matter, and a body of at most `max` bytes. */
+int render_read_answer(struct sp_http_stream *stream, size_t max, struct sp_cancel *cancel,
+		       struct render_answer *ret_answer, struct sp_error *err);
+/* Sends a request and reads the whole answer, whatever its status. */
+int render_exchange(struct render_core *core, const struct render_request *request, size_t max,
+		    struct sp_cancel *cancel, struct render_answer *ret_answer,
+		    struct sp_error *err);
+/* The contract's code for an answer that is not the one wanted; `what` says what was asked ("create a sandbox"). */
+int render_status_error(const struct render_answer *answer, const char *what, struct sp_error *err);
+/*
+ * A call of the control plane: `path` below the base URL, the workspace added. Waits out 429 by
+ * Retry-After. Answers 0 only for status `want`.
+ */
+int render_call(struct render_core *core, const char *method, const char *path, const char *query,
+		const struct sp_buf *body, int want, const char *what, struct sp_cancel *cancel,
+		struct render_answer *ret_answer, struct sp_error *err);
+/* Waits, or ends with the cancel. */
+int render_pause(uint32_t milliseconds, struct sp_cancel *cancel, struct sp_error *err);
+/* True for an id that can stand in a URL and in a shell word as it is. */
+bool render_id_ok(const char *id);
+
+/* ---- state.c: what the service says about a sandbox ---- */
+
+enum render_state {
+	RENDER_CREATING = 0,
+	RENDER_RUNNING,
+	RENDER_SUSPENDING,
+	RENDER_SUSPENDED,
+	RENDER_RESUMING,
+	RENDER_ERRORED,
+	RENDER_TERMINATED,
+};
+
+/* Reads one sandbox. SP_GONE by the rule of the two answers; SP_PROTOCOL for a state that is not known. */
+int render_get_state(struct render_core *core, const char *id, struct sp_cancel *cancel,
+		     enum render_state *ret_state, struct sp_error *err);
+/* After a 404 for `id`: SP_GONE only if a list that was sent now succeeds without it. Never 0. */
+int render_confirm_gone(struct render_core *core, const char *id, struct sp_cancel *cancel,
+			struct sp_error *err);
+/* Ids of the live sandboxes of the workspace. */
+int render_list(struct render_core *core, struct sp_cancel *cancel, struct sp_id_list *ret_list,
+		struct sp_error *err);
+/* Waits until it is running or suspended. SP_GONE when it errored or was terminated. */
+int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel *cancel,
+		      struct sp_error *err);
+/* Ends a sandbox; already gone is fine. */
+int render_terminate(struct render_core *core, const char *id, struct sp_cancel *cancel,
+		     struct sp_error *err);
+/* Posts a create and gives the new id. */
+int render_post_create(struct render_core *core, const struct sp_create_options *options,
+		       char **ret_id, struct sp_error *err);
+
+/* ---- mint.c: tokens ---- */
+
+struct render_grant {
+	char *token;
+	char *uri;
+};
+
+void render_grant_done(struct render_grant *grant);
+/* True when a token may go to the host of this URL. */
+bool render_uri_ok(const struct render_core *core, const char *uri);
+/*
+ * Mints a token for `operation` ("runs/stream", "files/upload", "files/download"), `path` for
+ * files. Waits while the sandbox is starting; sends the token nowhere.
+ */
+int render_mint(struct render_core *core, const char *id, const char *operation, const char *path,
+		const char *method, struct sp_cancel *cancel, struct render_grant *ret_grant,
+		struct sp_error *err);
+
+/* ---- run.c: one command on the proxy ---- */
+
+enum render_event_type {
+	RENDER_OUTPUT = 0,
+	RENDER_EXIT,
+	RENDER_ERROR,
+	RENDER_END,
+};
+
+struct render_event {
+	enum render_event_type type;
+	enum sp_stream stream;
+	/* Output; belongs to the run, valid until the next event. */
+	const unsigned char *data;
+	size_t len;
+	int code;
+	/* Status and message of an error event. */
+	int status;
+	const char *message;
+};
+
+struct render_run {
+	struct sp_http_stream stream;
+	struct sse sse;
+	struct sp_buf text;
+	unsigned char window[32 * 1024];
+	size_t head, len;
+	bool ended;
+};
+
+/* Decodes the data of one event. SP_PROTOCOL. `text` holds the decoded output or message. */
+int render_decode_event(const char *type, const char *data, size_t len, struct sp_buf *text,
+			struct render_event *ret_event, struct sp_error *err);
+/* Starts `text` and returns when the proxy has accepted it. */
+int render_run_open(struct render_core *core, const char *id, const char *text,
+		    struct sp_cancel *cancel, struct render_run **ret_run, struct sp_error *err);
+/* Waits for the next event. */
+int render_run_next(struct render_run *run, struct sp_cancel *cancel,
+		    struct render_event *ret_event, struct sp_error *err);
+/* True when another event can be had without waiting for the network. */
+void render_run_close(struct render_run *run);
+/* The code for an event that ends a run without an exit. */
+int render_run_lost(const struct render_event *event, struct sp_error *err);
+/* Runs a bare text to its end, at most `max` bytes of each output. */
+int render_shell(struct render_core *core, const char *id, const char *text, size_t max,
+		 struct sp_cancel *cancel, struct sp_exec_result *ret_result, struct sp_error *err);
+
+/* ---- transfer.c: files ---- */
+
+int render_upload(struct render_core *core, const char *id, const char *path, const void *data,
+		  size_t len, struct sp_cancel *cancel, struct sp_error *err);
+int render_download(struct render_core *core, const char *id, const char *path,
+		    struct sp_bytes *ret_bytes, bool *ret_is_archive, struct sp_cancel *cancel,
+		    struct sp_error *err);
+
+/* ---- wrapper.c: the texts that run in the sandbox ---- */
+
+/* What one command is made of. */
+struct render_command {
+	const char *text;
+	/* Real absolute folder, or NULL for the start folder. */
+	const char *dir;
+	/* Per-call variables. */
+	const struct sp_env *env;
+	size_t n_env;
+	/* This handle has set an environment: the command must not start without it. */
+	bool overlay_expected;
+	/* The text is in an uploaded file. */
+	bool in_file;
+	/* Ids of ended commands whose files go now; NULL-terminated or NULL. */
+	const char *const *sweep;
+	char id[RENDER_ID_LEN + 1];
+	uint64_t mark;
+};
+
+/* Gives a command its random id and mark. */
+void render_command_init(struct render_command *command);
+/* Text of the wrapped command. */
+int render_compose(const struct sp_render_steps *steps, const char *private_dir,
+		   const struct render_command *command, struct sp_buf *out);
+/* Text that kills or signals a command. `kind` true: kill with the grace; false: exactly one signal. */
+int render_compose_kill(const struct sp_render_steps *steps, const char *private_dir,
+			const char *id, uint64_t mark, int signal, uint32_t grace_ms,
+			struct sp_buf *out);
+int render_compose_signal(const struct sp_render_steps *steps, const char *private_dir,
+			  const char *id, uint64_t mark, int signal, struct sp_buf *out);
+/* Content of an environment file. */
+int render_compose_env(const struct sp_env *env, size_t n_env, struct sp_buf *out);
+/* Base64 form of a text, for the edge's rules. */
+int render_compose_wrapped(const char *text, struct sp_buf *out);
+
+/* ---- sandbox.c ---- */
+
+struct render_env_set {
+	char **names;
+	char **values;
+	size_t len;
+};
+
+struct render_sandbox {
+	struct render_core *core;
+	char *id;
+	/* Real path of /workspace. */
+	char *root;
+	/* Private folder with the id filled in. */
+	char *dir;
+	atomic_uint refs;
+	atomic_bool destroyed;
+
+	/* The queue (queue.c): starts share it, env writes have it alone, in order of arrival. */
+	pthread_mutex_t lock;
+	struct wake_list turns;
+	uint64_t next_ticket, serving;
+	unsigned starting;
+	bool writing;
+
+	/* What this handle has set; changed only by who has the queue alone. */
+	struct render_env_set env;
+	bool env_dirty;
+
+	/* Ended commands whose files are still there. Under `lock`. */
+	char (*ended)[RENDER_ID_LEN + 1];
+	size_t n_ended;
+};
+
+struct render_sandbox *render_sandbox_ref(struct render_sandbox *sandbox);
+void render_sandbox_unref(struct render_sandbox *sandbox);
+/* Makes the handle of a sandbox that takes commands: prepares the private folder and asks for the root. */
+int render_sandbox_open(struct render_core *core, const char *id, struct sp_cancel *cancel,
+			struct sp_sandbox *ret_sandbox, struct sp_error *err);
+/* Remembers a command whose files can go. */
+void render_command_ended(struct render_sandbox *sandbox, const char *id);
+/* SP_GONE when this handle destroyed it. */
+int render_sandbox_check(struct render_sandbox *sandbox, struct sp_error *err);
+
+/* ---- queue.c ---- */
+
+/* Waits for a turn. `alone`: nobody else has one. */
+int render_queue_enter(struct render_sandbox *sandbox, bool alone, struct sp_cancel *cancel,
+		       struct sp_error *err);
+void render_queue_leave(struct render_sandbox *sandbox, bool alone);
+
+/* ---- env.c ---- */
+
+bool render_name_allowed(const char *name);
+/* SP_INVALID names the first variable that is refused. */
+int render_check_names(const struct render_core *core, const struct sp_env *env, size_t n_env,
+		       struct sp_error *err);
+int render_env_set(void *self, const struct sp_env *env, size_t n_env, struct sp_cancel *cancel,
+		   struct sp_error *err);
+/* Uploads what the handle has set, if the file may be old. Only with the queue. */
+int render_env_refresh(struct render_sandbox *sandbox, struct sp_cancel *cancel,
+		       struct sp_error *err);
+/* Uploads a file into the private folder, making the folder when it is missing. */
+int render_upload_private(struct render_sandbox *sandbox, const char *name, const void *data,
+			  size_t len, struct sp_cancel *cancel, struct sp_error *err);
+void render_env_done(struct render_env_set *set);
+
+/* ---- exec.c ---- */
+
+/* A started command. */
+struct render_start {
+	char id[RENDER_ID_LEN + 1];
+	uint64_t mark;
+	struct render_run *run;
+};
+
+/* Starts a command through wrapper and queue; on abort it has been ended when this returns. */
+int render_start(struct render_sandbox *sandbox, const struct sp_exec_options *options,
+		 struct render_start *ret_start, struct sp_error *err);
+int render_exec(void *self, const struct sp_exec_options *options,
+		struct sp_exec_result *ret_result, struct sp_error *err);
+/* After code 125 or 126 without a word: 0 when the command said so, else why it never ran. */
+int render_why(struct render_sandbox *sandbox, const char *id, int code, struct sp_error *err);
+/* Ends a started command for an abort that has fired: the abort's code when that was carried out. */
+int render_abort(struct render_sandbox *sandbox, const char *id, uint64_t mark, int fired,
+		 struct sp_error *err);
+
+/* ---- kill.c ---- */
+
+int render_map_signal(int asked);
+/* Carries a kill out and waits until it is done. */
+int render_kill(struct render_sandbox *sandbox, const char *id, uint64_t mark, int signal,
+		struct sp_cancel *cancel, struct sp_error *err);
+int render_signal(struct render_sandbox *sandbox, const char *id, uint64_t mark, int signal,
+		  struct sp_cancel *cancel, struct sp_error *err);
+
+/* ---- process.c ---- */
+
+int render_spawn(void *self, const struct sp_exec_options *options, struct sp_process *ret_process,
+		 struct sp_error *err);
+/* Joins the pumps of released processes; `all` waits for those that have not ended. */
+void render_join_released(struct render_core *core, bool all);
+
+/* ---- steps.c ---- */
+
+size_t render_cap(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data,
+		  size_t len);
+char *render_snapshot_name(const char *label);
+
+/* ---- path.c, fs.c ---- */
+
+/* Real absolute path of a path of the contract, clean in Go's sense. SP_INVALID. */
+int render_path(const struct render_sandbox *sandbox, const char *path, char **ret_path,
+		struct sp_error *err);
+int render_fs_read(void *self, const char *path, struct sp_bytes *ret_bytes,
+		   struct sp_cancel *cancel, struct sp_error *err);
+int render_fs_write(void *self, const char *path, const void *data, size_t len,
+		    struct sp_cancel *cancel, struct sp_error *err);
+int render_fs_list(void *self, const char *path, struct sp_dir_list *ret_list,
+		   struct sp_cancel *cancel, struct sp_error *err);
+int render_fs_mkdir(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err);
+int render_fs_remove(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err);
+int render_fs_rename(void *self, const char *from, const char *to, struct sp_cancel *cancel,
+		     struct sp_error *err);
+int render_fs_exists(void *self, const char *path, bool *ret_exists, struct sp_cancel *cancel,
+		     struct sp_error *err);
+int render_fs_lstat(void *self, const char *path, struct sp_stat *ret_stat,
+		    struct sp_cancel *cancel, struct sp_error *err);
+
+/* ---- timeline.c, platform.c ---- */
+
+int render_timeline(void *self, struct sp_bytes *ret_texts, struct sp_cancel *cancel,
+		    struct sp_error *err);
+extern const struct sp_platform_ops render_platform_ops;
+
+#endif
