@@ -71,7 +71,8 @@ static int listen_unix(const char *path, struct api_listener *listener, struct s
 		unlink(path);
 		return sp_error_set_errno(err, saved, "listening on the Unix socket %s", path);
 	}
-	listener->unix_path = strdup(path);
+	/* Clients may stand in another folder. */
+	listener->unix_path = realpath(path, NULL);
 	if (!listener->unix_path) {
 		unlink(path);
 		return sp_error_set(err, SP_INTERNAL, "out of memory");

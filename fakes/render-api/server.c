@@ -1,182 +1,182 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The server's one loop: the daemon, the engine, signals, hang-ups, and one
- * look a second at lifetimes and keep-alives.
- */
+/* Start, the loop, and the end. */
 #include <fakes/render-api/server.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
-#include <base/buf.h>
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <fakes/render-api/api.h>
 #include <fakes/render-api/json_out.h>
 #include <fakes/render-api/model.h>
 #include <fakes/render-api/request.h>
 #include <fakes/render-api/stream.h>
 
-#define BATCH 64
+/* Memory of one connection; a thousand idle ones have to be cheap. */
+#define CONNECTION_MEMORY ((size_t)8 * 1024)
+#define CONNECTIONS_MAX 16384
+#define FILES_MAX 65536
+/* Between two looks at lifetimes, idle times and silent streams. */
 #define TICK SP_SECOND
-/* Room of one connection for its headers and answer; thousands of them may idle. */
-#define CONNECTION_BYTES (16 * 1024)
+/* The engine has this long to end what is left when we stop. */
+#define STOP_MS 30000
+#define EVENTS 64
 
-/* ---- starting ---- */
-
-static int die_with_parent(pid_t parent, struct sp_error *err)
+/* A connection, its command's pipes and pidfd: the usual soft limit ends at some two hundred streams. */
+static void raise_file_limit(void)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
-		return sp_error_set_errno(err, errno, "cannot be made to end with the parent");
-	/* It may have ended before we asked. */
-	return getppid() == parent ? 0 : sp_error_set(err, SP_ABORTED, "the parent has ended");
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES_MAX)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int watch(struct api *api, int fd, void *what, struct sp_error *err)
+static int watch(struct api *api, int fd, void *tag)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tag };
 
-	if (epoll_ctl(api->epoll_fd, EPOLL_CTL_ADD, fd, &event))
-		return sp_error_set_errno(err, errno, "cannot watch a descriptor");
+	return epoll_ctl(api->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Blocked before any thread exists, so that only the descriptor tells of them. */
+static int open_signals(struct api *api, sigset_t *ret_before, struct sp_error *err)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, ret_before);
+	api->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (api->signal_fd < 0)
+		return sp_error_set_errno(err, errno, "making a signal descriptor");
 	return 0;
 }
 
-static int start_signals(struct api *api, struct sp_error *err)
+static int open_engine(struct api *api, struct sp_error *err)
 {
-	sigset_t ends;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	api->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (api->signal_fd < 0)
-		return sp_error_set_errno(err, errno, "cannot take signals");
-	return watch(api, api->signal_fd, &api->signal_fd, err);
-}
-
-static int start_engine(struct api *api, struct sp_error *err)
-{
-	struct fake_engine_options options = { 0 };
-	int rc = sp_tmp_dir("sandproof-fake-", &api->state_dir, err);
+	struct fake_engine_options options = { .mode = FAKE_AUTO };
+	int rc = sp_tmp_dir("sandproof-api-", &api->state_dir, err);
 
 	if (rc)
 		return rc;
 	options.state_dir = api->state_dir;
-	rc = fake_engine_new(&options, &api->engine, err);
-	return rc ? rc : watch(api, fake_engine_fd(api->engine), &api->engine, err);
+	return fake_engine_new(&options, &api->engine, err);
 }
 
-static int start_daemon(struct api *api, struct sp_error *err)
+static int open_daemon(struct api *api, struct sp_error *err)
+{
+	api->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL, NULL,
+		request_on_access, api, MHD_OPTION_LISTEN_SOCKET, api->listener.fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, request_on_target, api, MHD_OPTION_NOTIFY_COMPLETED,
+		request_on_completed, api, MHD_OPTION_NOTIFY_CONNECTION, peer_on_connection, api,
+		MHD_OPTION_END);
+	/* The daemon closes it from here on. */
+	api->listener.fd = -1;
+	if (!api->daemon)
+		return sp_error_set(err, SP_IO, "the HTTP server could not be started");
+	return 0;
+}
+
+static int open_loop(struct api *api, struct sp_error *err)
 {
 	const union MHD_DaemonInfo *info;
 
-	api->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, request_on_access, api,
-		MHD_OPTION_LISTEN_SOCKET, api->listener.fd, MHD_OPTION_NOTIFY_COMPLETED,
-		request_on_completed, api, MHD_OPTION_NOTIFY_CONNECTION, peer_on_connection, api,
-		MHD_OPTION_URI_LOG_CALLBACK, request_on_target, api,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
-	info = api->daemon ? MHD_get_daemon_info(api->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-	if (!info)
-		return sp_error_set(err, SP_INTERNAL, "the HTTP server cannot be started");
-	return watch(api, info->epoll_fd, &api->daemon, err);
+	info = MHD_get_daemon_info(api->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	if (!info || watch(api, info->epoll_fd, &api->daemon) ||
+	    watch(api, fake_engine_fd(api->engine), &api->engine) ||
+	    watch(api, api->signal_fd, &api->signal_fd))
+		return sp_error_set_errno(err, errno, "watching descriptors");
+	return 0;
 }
 
-static int start(struct api *api, const struct fake_api_options *options, struct sp_error *err)
+/* Set late: entering a user namespace could have cleared it. A parent that is gone already sends nothing. */
+static void die_with_parent(struct api *api, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		api->stopping = true;
+}
+
+static int open_all(struct api *api, const struct fake_api_options *options, sigset_t *before,
+		    struct sp_error *err)
 {
 	pid_t parent = getppid();
 	int rc = api_faults_parse(options->faults, options->n_faults, &api->faults, err);
 
-	api->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (!rc && api->epoll_fd < 0)
-		rc = sp_error_set_errno(err, errno, "cannot make an event loop");
 	if (!rc)
-		rc = start_signals(api, err);
-	if (!rc && options->die_with_parent)
-		rc = die_with_parent(parent, err);
+		rc = open_signals(api, before, err);
 	if (!rc)
-		rc = start_engine(api, err);
-	/* Entering a user namespace takes the wish to die with the parent away. */
+		rc = open_engine(api, err);
 	if (!rc && options->die_with_parent)
-		rc = die_with_parent(parent, err);
+		die_with_parent(api, parent);
 	if (!rc)
 		rc = api_listen(options->listen, &api->listener, err);
-	if (!rc)
-		rc = start_daemon(api, err);
-	if (!rc)
-		sp_random_id(api->control_token, API_TOKEN_LEN);
-	return rc;
-}
-
-/* ---- what it says ---- */
-
-static void add_urls(const struct api *api, struct sp_buf *base, struct sp_buf *control)
-{
-	if (api->listener.unix_path) {
-		sp_buf_addf(base, "unix:%s", api->listener.unix_path);
-		sp_buf_adds(control, sp_buf_str(base));
-	} else {
-		sp_buf_addf(base, "%s/v1", api->listener.origin);
-		sp_buf_adds(control, api->listener.origin);
+	if (!rc) {
+		api->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		if (api->epoll_fd < 0)
+			rc = sp_error_set_errno(err, errno, "making an epoll descriptor");
 	}
+	if (!rc)
+		rc = open_daemon(api, err);
+	return rc ? rc : open_loop(api, err);
 }
 
-static int announce(struct api *api, const struct workspace *workspace, bool json)
+static int announce(struct api *api, bool json, struct sp_error *err)
 {
-	struct sp_buf base SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct sp_buf control SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	bool plain = fake_engine_mode(api->engine) == FAKE_PLAIN;
-	char *memory SP_FREE = NULL;
+	struct sp_buf control_url SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct workspace *workspace = workspace_new(api);
+	const char *version = api->listener.unix_path ? "" : "/v1";
 
-	add_urls(api, &base, &control);
-	if (asprintf(&memory, plain ? "%s/{id}/dev" : "/dev", api->state_dir) < 0)
-		return SP_INTERNAL;
+	if (!workspace)
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	sp_buf_addf(&control_url, "%s%s", api->listener.unix_path ? "unix:" : "",
+		    api->listener.unix_path ? api->listener.unix_path : api->listener.origin);
 	if (json) {
 		json_open(&line, NULL, '{');
-		json_str(&line, "base_url", sp_buf_str(&base));
+		sp_buf_addf(&line, "\"base_url\":");
+		struct sp_buf base_url SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+		sp_buf_addf(&base_url, "%s%s", sp_buf_str(&control_url), version);
+		sp_buf_add_json(&line, sp_buf_str(&base_url), base_url.len);
 		json_str(&line, "api_key", workspace->api_key);
 		json_str(&line, "workspace_id", workspace->id);
-		json_str(&line, "control_url", sp_buf_str(&control));
+		json_str(&line, "control_url", sp_buf_str(&control_url));
 		json_str(&line, "control_token", api->control_token);
-		json_str(&line, "mode", plain ? "plain" : "namespaces");
-		json_str(&line, "memory_dir", memory);
 		json_close(&line, '}');
-		sp_buf_addc(&line, '\n');
 	} else {
 		sp_buf_addf(&line,
-			    "base_url       %s\napi_key        %s\nworkspace_id   %s\n"
-			    "control_url    %s\ncontrol_token  %s\nmode           %s\n",
-			    sp_buf_str(&base), workspace->api_key, workspace->id,
-			    sp_buf_str(&control), api->control_token, plain ? "plain" : "namespaces");
+			    "base URL       %s%s\nAPI key        %s\nworkspace      %s\n"
+			    "control URL    %s\ncontrol token  %s",
+			    sp_buf_str(&control_url), version, workspace->api_key, workspace->id,
+			    sp_buf_str(&control_url), api->control_token);
 	}
-	return sp_write_all(STDOUT_FILENO, line.data, line.len);
+	if (printf("%s\n", sp_buf_str(&line)) < 0 || fflush(stdout))
+		return sp_error_set_errno(err, errno, "writing to standard output");
+	return 0;
 }
 
-/* ---- running ---- */
-
-static void take_signals(struct api *api)
-{
-	struct signalfd_siginfo info;
-
-	while (read(api->signal_fd, &info, sizeof(info)) == sizeof(info))
-		api->stopping = true;
-}
-
-static void tick(struct api *api)
+static void tick(struct api *api, uint64_t now)
 {
 	struct workspace *workspace;
-	uint64_t now = sp_now();
 
 	if (now < api->next_tick)
 		return;
@@ -186,99 +186,114 @@ static void tick(struct api *api)
 	stream_keep_alive(api, now);
 }
 
-/* What the daemon wants to be called for, by the clock. */
-static int patience(struct api *api)
+/* Milliseconds until something is due without any descriptor saying so; -1: never. */
+static int next_timeout(struct api *api)
 {
-	unsigned long long daemon;
-	int wait = sp_until_ms(api->next_tick);
+	struct workspace *workspace;
+	MHD_UNSIGNED_LONG_LONG daemon_ms;
+	bool anything = false;
 
-	if (MHD_get_timeout(api->daemon, &daemon) == MHD_YES && daemon < (unsigned)wait)
-		wait = (int)daemon;
-	return wait;
+	if (api->release_due)
+		return 0;
+	TAILQ_FOREACH (workspace, &api->workspaces, entry)
+		anything = anything || !TAILQ_EMPTY(&workspace->sandboxes);
+	int timeout = anything ? sp_until_ms(api->next_tick) : -1;
+
+	if (MHD_get_timeout(api->daemon, &daemon_ms) == MHD_YES &&
+	    (timeout < 0 || daemon_ms < (unsigned)timeout))
+		timeout = (int)daemon_ms;
+	return timeout;
 }
 
 static void turn(struct api *api)
 {
-	struct epoll_event events[BATCH];
-	int n = epoll_wait(api->epoll_fd, events, BATCH, patience(api));
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(api->epoll_fd, events, EVENTS, next_timeout(api));
+	bool engine = false;
 
+	/* Nothing in this loop frees a connection; only the daemon does, below. */
 	for (int i = 0; i < n; i++) {
-		void *what = events[i].data.ptr;
+		void *tag = events[i].data.ptr;
 
-		if (what == &api->engine)
-			fake_engine_dispatch(api->engine);
-		else if (what == &api->signal_fd)
-			take_signals(api);
-		else if (what != &api->daemon)
-			peer_on_hangup(what);
+		if (tag == &api->engine)
+			engine = true;
+		else if (tag == &api->signal_fd)
+			api->stopping = true;
+		else if (tag != &api->daemon)
+			peer_on_hangup(tag);
 	}
-	/* Last, since everything above may have given it something to send. */
+	if (engine)
+		fake_engine_dispatch(api->engine);
+	if (api->release_due)
+		sandbox_release_due(api);
+	tick(api, sp_now());
 	MHD_run(api->daemon);
-	sandbox_release_due(api);
-	tick(api);
 }
 
-/* ---- ending ---- */
-
-static void stop_sandboxes(struct api *api)
+/* Ends every sandbox and waits for the proof, within reason; the engine itself has the last word. */
+static void end_sandboxes(struct api *api)
 {
+	uint64_t deadline = sp_deadline_ms(STOP_MS);
 	struct workspace *workspace;
 	struct sandbox *sandbox;
 
-	TAILQ_FOREACH (workspace, &api->workspaces, entry) {
-		failure_clear_all(workspace);
-		hold_release_all(workspace);
+	TAILQ_FOREACH (workspace, &api->workspaces, entry)
 		TAILQ_FOREACH (sandbox, &workspace->sandboxes, entry)
 			sandbox_terminate(sandbox, NULL, NULL);
+	while (sandbox_release_due(api) && sp_now() < deadline) {
+		struct pollfd wait = { .fd = fake_engine_fd(api->engine), .events = POLLIN };
+
+		poll(&wait, 1, sp_until_ms(deadline));
+		fake_engine_dispatch(api->engine);
 	}
 }
 
-/* Streams end, sandboxes end, and then the descriptors that they hold are gone. */
-static void stop(struct api *api)
+static void close_all(struct api *api)
 {
 	struct workspace *workspace;
 
-	if (api->engine && api->daemon) {
-		stop_sandboxes(api);
+	if (api->daemon) {
 		peer_hangup_all(api);
-		while (sandbox_release_due(api))
-			turn(api);
-	}
-	if (api->daemon)
+		MHD_run(api->daemon);
 		MHD_stop_daemon(api->daemon);
+	}
+	if (api->engine) {
+		end_sandboxes(api);
+		fake_engine_free(api->engine);
+	}
 	while ((workspace = TAILQ_FIRST(&api->workspaces)))
 		workspace_free(workspace);
-	fake_engine_free(api->engine);
 	api_listener_done(&api->listener);
+	sp_close(api->epoll_fd);
+	sp_close(api->signal_fd);
 	if (api->state_dir)
 		sp_remove_tree(api->state_dir);
 	free(api->state_dir);
-	sp_close(api->signal_fd);
-	sp_close(api->epoll_fd);
 }
 
 int fake_api_run(const struct fake_api_options *options, struct sp_error *err)
 {
-	struct api api = { .listener = API_LISTENER_INIT,
-			   .epoll_fd = -1,
-			   .signal_fd = -1,
-			   .era = options->era };
-	struct workspace *workspace = NULL;
+	struct api api = {
+		.listener = API_LISTENER_INIT,
+		.epoll_fd = -1,
+		.signal_fd = -1,
+		.era = options->era,
+	};
+	sigset_t before;
 	int rc;
 
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	TAILQ_INIT(&api.peers);
 	TAILQ_INIT(&api.workspaces);
 	TAILQ_INIT(&api.streams);
-	rc = start(&api, options, err);
-	if (!rc)
-		workspace = workspace_new(&api);
-	if (!rc && !workspace)
-		rc = sp_error_set(err, SP_INTERNAL, "no memory for a workspace");
-	/* Nobody to tell is no reason to serve. */
-	if (!rc && announce(&api, workspace, options->json))
-		rc = sp_error_set(err, SP_IO, "cannot say where it listens: standard output is closed");
+	sp_random_id(api.control_token, API_TOKEN_LEN);
+	raise_file_limit();
+	rc = open_all(&api, options, &before, err);
+	if (!rc && !api.stopping)
+		rc = announce(&api, options->json, err);
 	while (!rc && !api.stopping)
 		turn(&api);
-	stop(&api);
+	close_all(&api);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }

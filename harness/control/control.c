@@ -101,7 +101,7 @@ static int drive(CURL *easy, struct sp_cancel *cancel, CURLcode *ret_code, struc
 
 static int perform(CURL *easy, struct sp_cancel *cancel, struct call *call, struct sp_error *err)
 {
-	CURLcode code;
+	CURLcode code = CURLE_OK;
 
 	if (cancel) {
 		int rc = drive(easy, cancel, &code, err);

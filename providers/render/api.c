@@ -228,9 +228,10 @@ static int make_url(struct render_core *core, const char *path, const char *quer
 	return url->error ? sp_error_set(err, SP_INVALID, "a request's address is too long") : 0;
 }
 
-int render_call(struct render_core *core, const char *method, const char *path, const char *query,
-		const struct sp_buf *body, int want, const char *what, struct sp_cancel *cancel,
-		struct render_answer *ret_answer, struct sp_error *err)
+/* `through` lets the exchange itself go on to its end; `cancel` then ends only the pauses. */
+static int call(struct render_core *core, const char *method, const char *path, const char *query,
+		const struct sp_buf *body, int want, const char *what, bool through,
+		struct sp_cancel *cancel, struct render_answer *ret_answer, struct sp_error *err)
 {
 	struct sp_buf url SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct render_request request = {
@@ -247,7 +248,8 @@ int render_call(struct render_core *core, const char *method, const char *path, 
 	for (int tries = 0; !rc; tries++) {
 		struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
 
-		rc = render_exchange(core, &request, RENDER_ANSWER_MAX, cancel, &answer, err);
+		rc = render_exchange(core, &request, RENDER_ANSWER_MAX, through ? NULL : cancel,
+				     &answer, err);
 		if (rc)
 			return rc;
 		if (answer.status == want) {
@@ -263,4 +265,19 @@ int render_call(struct render_core *core, const char *method, const char *path, 
 		rc = render_pause((uint32_t)answer.retry_after_ms, cancel, err);
 	}
 	return rc;
+}
+
+int render_call(struct render_core *core, const char *method, const char *path, const char *query,
+		const struct sp_buf *body, int want, const char *what, struct sp_cancel *cancel,
+		struct render_answer *ret_answer, struct sp_error *err)
+{
+	return call(core, method, path, query, body, want, what, false, cancel, ret_answer, err);
+}
+
+int render_call_through(struct render_core *core, const char *method, const char *path,
+			const struct sp_buf *body, int want, const char *what,
+			struct sp_cancel *cancel, struct render_answer *ret_answer,
+			struct sp_error *err)
+{
+	return call(core, method, path, NULL, body, want, what, true, cancel, ret_answer, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Environments travel as files, uploaded 0600 into a 0700 folder of the
- * memory-backed directory: one overlay a sandbox, shared by all handles, and
- * one file a command, deleted as soon as it was read.
+ * The environment: one file a sandbox, in memory, replaced as a whole by each
+ * env_set. The `env` field of a create is left alone: the service shows it to every
+ * command for ever, so a secret in it could never be rotated away.
  */
 #include "internal.h"
 
@@ -10,176 +10,204 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read-only in bash, or taken by it without delivering the value. */
-static const char *const taken[] = {
-	"UID", "EUID", "PPID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO",
-	"RANDOM", "SRANDOM", "SECONDS", "GROUPS", "DIRSTACK", "FUNCNAME", "LINENO", "BASH_LINENO",
-	"BASHPID", "BASH_SUBSHELL", "BASH_COMMAND", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0",
-	"BASH_SOURCE", "BASH_ALIASES", "BASH_CMDS", "EPOCHSECONDS", "EPOCHREALTIME", "HISTCMD",
-	"OPTIND", "COMP_WORDBREAKS", "PWD", "OLDPWD", "_",
+/* Read-only in bash: exporting one fails. */
+static const char *const read_only[] = { "BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS",
+					 "UID" };
+
+/* Accepted by bash and not delivered: it makes the value itself, or keeps it from children. */
+static const char *const swallowed[] = {
+	"_",		 "BASHPID",	"BASH_ALIASES",	  "BASH_ARGC",	   "BASH_ARGV",
+	"BASH_ARGV0",	 "BASH_CMDS",	"BASH_COMMAND",	  "BASH_LINENO",   "BASH_SOURCE",
+	"BASH_SUBSHELL", "DIRSTACK",	"EPOCHREALTIME",  "EPOCHSECONDS",  "FUNCNAME",
+	"GROUPS",	 "HISTCMD",	"LINENO",	  "OLDPWD",	   "OPTIND",
+	"PIPESTATUS",	 "PWD",		"RANDOM",	  "SECONDS",	   "SHLVL",
+	"SRANDOM",
 };
+
+static bool is_in(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
 
 bool render_name_allowed(const char *name)
 {
 	if (!isalpha((unsigned char)*name) && *name != '_')
 		return false;
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '_')
+	for (const char *at = name; *at; at++)
+		if (!isalnum((unsigned char)*at) && *at != '_')
 			return false;
-	for (size_t i = 0; i < SP_COUNT(taken); i++)
-		if (!strcmp(name, taken[i]))
-			return false;
-	return true;
+	return !is_in(name, read_only, SP_COUNT(read_only)) &&
+	       !is_in(name, swallowed, SP_COUNT(swallowed));
 }
 
 int render_check_names(const struct render_core *core, const struct sp_env *env, size_t n_env,
 		       struct sp_error *err)
 {
-	for (size_t i = 0; i < n_env; i++)
-		if (!env[i].name || !core->steps.name_allowed(env[i].name))
+	for (size_t i = 0; i < n_env; i++) {
+		if (!env[i].name || !env[i].value)
+			return sp_error_set(err, SP_INVALID, "a variable without name or value");
+		if (!core->steps.name_allowed(env[i].name))
 			return sp_error_set(err, SP_INVALID,
-					    "the variable \"%.64s\" cannot be set: it is no name, or the shell keeps it for itself",
-					    env[i].name ? env[i].name : "");
+					    "the shell cannot deliver a variable named \"%.128s\"", env[i].name);
+	}
 	return 0;
+}
+
+static void wipe(char *value)
+{
+	if (value)
+		explicit_bzero(value, strlen(value));
+	free(value);
 }
 
 void render_env_done(struct render_env_set *set)
 {
 	for (size_t i = 0; i < set->len; i++) {
 		free(set->names[i]);
-		if (set->values[i])
-			explicit_bzero(set->values[i], strlen(set->values[i]));
-		free(set->values[i]);
+		wipe(set->values[i]);
 	}
 	free(set->names);
 	free(set->values);
-	*set = (struct render_env_set){ NULL, NULL, 0 };
+	*set = (struct render_env_set){ 0 };
 }
 
-static int put(struct render_env_set *set, const char *name, const char *value)
+static int put(struct render_env_set *set, const char *name, const char *value, struct sp_error *err)
 {
-	char *copy = strdup(value ? value : "");
-	char **names, **values;
+	char *copy = strdup(value);
+	size_t i = 0;
 
-	if (!copy)
-		return -1;
-	for (size_t i = 0; i < set->len; i++)
-		if (!strcmp(set->names[i], name)) {
-			explicit_bzero(set->values[i], strlen(set->values[i]));
-			free(set->values[i]);
-			set->values[i] = copy;
-			return 0;
+	while (i < set->len && strcmp(set->names[i], name))
+		i++;
+	if (copy && i == set->len) {
+		char **names = realloc(set->names, (i + 1) * sizeof(*names));
+		char **values = realloc(set->values, (i + 1) * sizeof(*values));
+
+		/* Each may have moved, whatever became of the other. */
+		set->names = names ? names : set->names;
+		set->values = values ? values : set->values;
+		if (names && values && (set->names[i] = strdup(name))) {
+			set->values[i] = NULL;
+			set->len++;
 		}
-	names = reallocarray(set->names, set->len + 1, sizeof(*names));
-	if (names)
-		set->names = names;
-	values = reallocarray(set->values, set->len + 1, sizeof(*values));
-	if (values)
-		set->values = values;
-	if (!names || !values || !(set->names[set->len] = strdup(name))) {
-		free(copy);
-		return -1;
 	}
-	set->values[set->len++] = copy;
+	if (!copy || i == set->len) {
+		wipe(copy);
+		return sp_error_set(err, SP_INTERNAL, "no memory for the environment");
+	}
+	wipe(set->values[i]);
+	set->values[i] = copy;
 	return 0;
 }
 
 static int merge(const struct render_env_set *old, const struct sp_env *env, size_t n_env,
 		 struct render_env_set *ret_set, struct sp_error *err)
 {
-	struct render_env_set set = { NULL, NULL, 0 };
-	int bad = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < old->len && !bad; i++)
-		bad = put(&set, old->names[i], old->values[i]);
-	for (size_t i = 0; i < n_env && !bad; i++)
-		bad = put(&set, env[i].name, env[i].value);
-	if (bad) {
-		render_env_done(&set);
-		return sp_error_set(err, SP_INTERNAL, "no memory for the environment");
-	}
-	*ret_set = set;
-	return 0;
+	for (size_t i = 0; !rc && i < old->len; i++)
+		rc = put(ret_set, old->names[i], old->values[i], err);
+	for (size_t i = 0; !rc && i < n_env; i++)
+		rc = put(ret_set, env[i].name, env[i].value, err);
+	return rc;
 }
 
 int render_upload_private(struct render_sandbox *sandbox, const char *name, const void *data,
 			  size_t len, struct sp_cancel *cancel, struct sp_error *err)
 {
-	char *path SP_FREE = NULL;
 	struct sp_exec_result made SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-	char *command SP_FREE = NULL;
+	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	int rc;
 
-	if (asprintf(&path, "%s/%s", sandbox->dir, name) < 0 ||
-	    asprintf(&command, "mkdir -p -m 700 %s", sandbox->dir) < 0)
+	sp_buf_addf(&path, "%s/%s", sandbox->dir, name);
+	sp_buf_addf(&text, "command -p mkdir -pm700 -- %s", sandbox->dir);
+	if (path.error || text.error)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a path");
-	rc = render_upload(sandbox->core, sandbox->id, path, data, len, cancel, err);
+	rc = render_upload(sandbox->core, sandbox->id, sp_buf_str(&path), data, len, cancel, err);
 	if (rc != SP_NOT_FOUND)
 		return rc;
-	rc = render_shell(sandbox->core, sandbox->id, command, SP_BUF_LINE, cancel, &made, err);
+	/* The folder lives in memory: a restart takes it away. */
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel, &made,
+			  err);
 	if (!rc && made.exit_code)
-		rc = sp_error_set(err, SP_IO, "the private folder %s cannot be made", sandbox->dir);
-	return rc ? rc : render_upload(sandbox->core, sandbox->id, path, data, len, cancel, err);
+		rc = sp_error_set(err, SP_UNAVAILABLE, "cannot make the private folder %s", sandbox->dir);
+	return rc ? rc
+		  : render_upload(sandbox->core, sandbox->id, sp_buf_str(&path), data, len, cancel,
+				  err);
 }
 
+/* Writes the overlay; whatever goes wrong, the next command writes it again first. */
 static int upload_set(struct render_sandbox *sandbox, const struct render_env_set *set,
 		      struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct sp_buf file SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
-	struct sp_env *env SP_FREE = calloc(set->len + 1, sizeof(*env));
-	int rc;
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	int rc = 0;
 
-	if (!env)
-		return sp_error_set(err, SP_INTERNAL, "no memory for the environment");
-	for (size_t i = 0; i < set->len; i++)
-		env[i] = (struct sp_env){ set->names[i], set->values[i] };
-	if (render_compose_env(env, set->len, &file))
+	for (size_t i = 0; i < set->len; i++) {
+		const struct sp_env one = { set->names[i], set->values[i] };
+
+		render_compose_env(&one, 1, &text);
+	}
+	if (text.error)
 		return sp_error_set(err, SP_INVALID, "the environment is too large");
-	rc = render_upload_private(sandbox, "env", sp_buf_str(&file), file.len, cancel, err);
-	explicit_bzero(file.data, file.len);
+	atomic_store(&sandbox->env_dirty, true);
+	rc = render_upload_private(sandbox, "env", sp_buf_str(&text), text.len, cancel, err);
+	if (!rc)
+		atomic_store(&sandbox->env_dirty, false);
+	if (text.data)
+		explicit_bzero(text.data, text.len);
 	return rc;
 }
 
 int render_env_refresh(struct render_sandbox *sandbox, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
-	int rc = upload_set(sandbox, &sandbox->env, cancel, err);
+	if (!atomic_load(&sandbox->env_dirty))
+		return 0;
+	return upload_set(sandbox, &sandbox->env, cancel, err);
+}
+
+/* With the queue alone. */
+static int replace_env(struct render_sandbox *sandbox, const struct sp_env *env, size_t n_env,
+		       struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct render_env_set merged SP_CLEANUP(render_env_done) = { 0 };
+	struct render_env_set old;
+	int rc = merge(&sandbox->env, env, n_env, &merged, err);
 
 	if (!rc)
-		sandbox->env_dirty = false;
-	return rc;
+		rc = upload_set(sandbox, &merged, cancel, err);
+	if (rc) {
+		/* An upload that never reached the service has changed nothing. */
+		if (!sandbox->env.len)
+			atomic_store(&sandbox->env_dirty, rc == SP_UNKNOWN_OUTCOME);
+		return rc;
+	}
+	old = sandbox->env;
+	sandbox->env = merged;
+	merged = old;
+	return 0;
 }
 
 int render_env_set(void *self, const struct sp_env *env, size_t n_env, struct sp_cancel *cancel,
 		   struct sp_error *err)
 {
 	struct render_sandbox *sandbox = self;
-	struct render_env_set set = { NULL, NULL, 0 };
-	bool alone = sandbox->core->steps.one_queue;
+	const struct sp_render_steps *steps = &sandbox->core->steps;
 	int rc = render_sandbox_check(sandbox, err);
 
-	if (!rc && sandbox->core->steps.names_before_merge)
+	if (!rc && steps->names_before_merge)
 		rc = render_check_names(sandbox->core, env, n_env, err);
-	if (!rc && alone)
+	if (!rc)
+		rc = sp_cancel_check(cancel, err);
+	if (!rc)
 		rc = render_queue_enter(sandbox, true, cancel, err);
 	if (rc)
 		return rc;
-	rc = merge(&sandbox->env, env, n_env, &set, err);
-	if (!rc) {
-		rc = upload_set(sandbox, &set, cancel, err);
-		/* Whether the old file or the new one is there, nobody knows: the next command writes it first. */
-		sandbox->env_dirty = rc != 0;
-		if (!rc) {
-			struct render_env_set old = sandbox->env;
-
-			sandbox->env = set;
-			set = old;
-		}
-	}
-	render_env_done(&set);
-	if (alone)
-		render_queue_leave(sandbox, true);
-	if (!rc && !sandbox->core->steps.names_before_merge)
-		rc = render_check_names(sandbox->core, env, n_env, err);
-	return rc;
+	rc = replace_env(sandbox, env, n_env, cancel, err);
+	render_queue_leave(sandbox, true);
+	return rc || steps->names_before_merge ? rc : render_check_names(sandbox->core, env, n_env, err);
 }

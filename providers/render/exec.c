@@ -1,291 +1,351 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting commands, and running one to its end. */
+/* Starting a command, and running one to its end. */
 #include "internal.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Files of this many ended commands are removed at once. */
-#define SWEEP_AT 64
+/* Files of ended commands are removed this many at a time. */
+#define SWEEP 64
 
-/* Longest command text that fits one argument, edge form and quoting included. */
-static size_t argument_room(const struct render_core *core)
+void render_command_ended(struct render_sandbox *sandbox, const char *id)
 {
-	return atomic_load(&core->wrap) ? RENDER_ARG_MAX / 4 * 3 - 256 : RENDER_ARG_MAX - 1;
-}
+	char(*longer)[RENDER_ID_LEN + 1];
 
-/* Takes the ids whose files can go, when there are enough of them. NULL-terminated, or NULL. */
-static const char **take_ended(struct render_sandbox *sandbox, char (**ret_ids)[RENDER_ID_LEN + 1])
-{
-	const char **list = NULL;
-
-	*ret_ids = NULL;
 	pthread_mutex_lock(&sandbox->lock);
-	if (sandbox->n_ended >= SWEEP_AT)
-		list = calloc(sandbox->n_ended + 1, sizeof(*list));
-	if (list) {
-		for (size_t i = 0; i < sandbox->n_ended; i++)
-			list[i] = sandbox->ended[i];
-		*ret_ids = sandbox->ended;
-		sandbox->ended = NULL;
-		sandbox->n_ended = 0;
+	longer = realloc(sandbox->ended, (sandbox->n_ended + 1) * sizeof(*longer));
+	if (longer) {
+		sandbox->ended = longer;
+		memcpy(longer[sandbox->n_ended++], id, sizeof(*longer));
 	}
 	pthread_mutex_unlock(&sandbox->lock);
-	return list;
 }
 
-/* The per-call environment, as a file of its own. */
-static int upload_call_env(struct render_sandbox *sandbox, const struct render_command *command,
-			   struct sp_cancel *cancel, struct sp_error *err)
+/* Takes a batch out of the list, if there is one; `ret_ids` points into `ret_memory`. */
+static void take_sweep(struct render_sandbox *sandbox, char (**ret_memory)[RENDER_ID_LEN + 1],
+		       const char *ret_ids[SWEEP + 1])
 {
-	struct sp_buf file SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
-	char name[RENDER_ID_LEN + 8];
-	int rc;
-
-	if (!command->n_env || !sandbox->core->steps.env_in_files)
-		return 0;
-	if (render_compose_env(command->env, command->n_env, &file))
-		return sp_error_set(err, SP_INVALID, "the environment of the command is too large");
-	snprintf(name, sizeof(name), "%s.env", command->id);
-	rc = render_upload_private(sandbox, name, sp_buf_str(&file), file.len, cancel, err);
-	explicit_bzero(file.data, file.len);
-	return rc;
+	pthread_mutex_lock(&sandbox->lock);
+	ret_ids[0] = NULL;
+	if (sandbox->n_ended >= SWEEP) {
+		sandbox->n_ended -= SWEEP;
+		*ret_memory = calloc(SWEEP, sizeof(**ret_memory));
+		for (size_t i = 0; *ret_memory && i < SWEEP; i++) {
+			memcpy((*ret_memory)[i], sandbox->ended[sandbox->n_ended + i], RENDER_ID_LEN);
+			ret_ids[i] = (*ret_memory)[i];
+		}
+		ret_ids[*ret_memory ? SWEEP : 0] = NULL;
+	}
+	pthread_mutex_unlock(&sandbox->lock);
 }
 
-/* Text of the wrapped command; a long one is uploaded first. */
-static int compose(struct render_sandbox *sandbox, struct render_command *command,
-		   struct sp_buf *text, struct sp_cancel *cancel, struct sp_error *err)
+/* A limit of its own for what has to be done although the caller's time is over. */
+static struct sp_cancel *cleanup_limit(const struct render_core *core)
 {
-	struct render_core *core = sandbox->core;
-	char name[RENDER_ID_LEN + 8];
-	int rc;
+	struct sp_cancel *limit = sp_cancel_new();
 
-	if (!render_compose(&core->steps, sandbox->dir, command, text) &&
-	    text->len < argument_room(core))
-		return 0;
-	snprintf(name, sizeof(name), "%s.cmd", command->id);
-	rc = render_upload_private(sandbox, name, command->text, strlen(command->text), cancel, err);
-	if (rc)
-		return rc;
-	command->in_file = true;
-	sp_buf_clear(text);
-	if (render_compose(&core->steps, sandbox->dir, command, text) || text->len >= argument_room(core))
-		return sp_error_set(err, SP_INVALID, "the command's folder is too long");
-	return 0;
+	if (limit)
+		sp_cancel_set_deadline(limit, sp_deadline_ms(RENDER_CLEANUP_MS +
+							     core->capabilities.kill_grace_ms));
+	return limit;
 }
 
-/* Everything up to the accepted command. Runs with a turn of the queue. */
-static int launch(struct render_sandbox *sandbox, struct render_command *command,
-		  struct sp_cancel *cancel, struct render_run **ret_run, struct sp_error *err)
+static void remove_files(struct render_sandbox *sandbox, const char *id)
 {
-	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
-	char(*ids)[RENDER_ID_LEN + 1];
-	const char **sweep = take_ended(sandbox, &ids);
-	int rc = upload_call_env(sandbox, command, cancel, err);
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_cancel *limit = cleanup_limit(sandbox->core);
 
-	command->sweep = sweep;
-	command->overlay_expected = sandbox->env.len > 0;
-	if (!rc)
-		rc = compose(sandbox, command, &text, cancel, err);
-	if (!rc)
-		rc = sp_cancel_check(cancel, err);
-	if (!rc)
-		rc = render_run_open(sandbox->core, sandbox->id, sp_buf_str(&text), cancel, ret_run,
-				     err);
-	command->sweep = NULL;
-	free(sweep);
-	free(ids);
-	return rc;
-}
-
-/* The file that this handle's environment lives in may be old: it is written before anything starts. */
-static int refresh_env(struct render_sandbox *sandbox, struct sp_cancel *cancel,
-		       struct sp_error *err)
-{
-	int rc;
-
-	if (!sandbox->env_dirty)
-		return 0;
-	rc = render_queue_enter(sandbox, true, cancel, err);
-	if (rc)
-		return rc;
-	if (sandbox->env_dirty)
-		rc = render_env_refresh(sandbox, cancel, err);
-	render_queue_leave(sandbox, true);
-	return rc;
-}
-
-static int prepare(struct render_sandbox *sandbox, const struct sp_exec_options *options,
-		   struct render_command *command, char **ret_dir, struct sp_error *err)
-{
-	struct render_core *core = sandbox->core;
-	int rc = render_sandbox_check(sandbox, err);
-
-	if (!rc && !core->steps.may_start(options->cancel))
-		rc = sp_cancel_check(options->cancel, err);
-	if (!rc)
-		rc = render_check_names(core, options->env, options->n_env, err);
-	if (!rc)
-		rc = render_path(sandbox, options->cwd ? options->cwd : "/workspace", ret_dir, err);
-	if (!rc)
-		rc = refresh_env(sandbox, options->cancel, err);
-	if (rc)
-		return rc;
-	*command = (struct render_command){ .text = options->command,
-					    .dir = *ret_dir,
-					    .env = options->env,
-					    .n_env = options->n_env };
-	render_command_init(command);
-	return 0;
-}
-
-int render_start(struct render_sandbox *sandbox, const struct sp_exec_options *options,
-		 struct render_start *ret_start, struct sp_error *err)
-{
-	struct render_command command;
-	char *dir SP_FREE = NULL;
-	struct render_run *run = NULL;
-	int rc = prepare(sandbox, options, &command, &dir, err);
-
-	if (!rc)
-		rc = render_queue_enter(sandbox, false, options->cancel, err);
-	if (rc)
-		return rc;
-	rc = launch(sandbox, &command, options->cancel, &run, err);
-	render_queue_leave(sandbox, false);
-	/* It may have been accepted all the same: the marker stops it wherever it is. */
-	if (rc == SP_ABORTED || rc == SP_TIMED_OUT)
-		return render_abort(sandbox, command.id, command.mark, rc, err);
-	if (rc)
-		return rc;
-	memcpy(ret_start->id, command.id, sizeof(ret_start->id));
-	ret_start->mark = command.mark;
-	ret_start->run = run;
-	return 0;
-}
-
-static void unref_cancel(struct sp_cancel **cancel)
-{
-	*cancel = sp_cancel_unref(*cancel);
+	sp_buf_addf(&text, "command -p rm -f -- %s/%s.env %s/%s.cmd", sandbox->dir, id, sandbox->dir,
+		    id);
+	if (!text.error)
+		render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, limit, &result,
+			     NULL);
+	sp_cancel_unref(limit);
 }
 
 int render_abort(struct render_sandbox *sandbox, const char *id, uint64_t mark, int fired,
 		 struct sp_error *err)
 {
-	struct sp_cancel *limit SP_CLEANUP(unref_cancel) = sp_cancel_new();
-	struct sp_error failed = SP_ERROR_INIT;
+	struct sp_cancel *limit;
+	struct sp_error inner = SP_ERROR_INIT;
 	int rc;
 
 	if (!sandbox->core->steps.abort_kills)
 		return fired;
-	sp_cancel_set_deadline(limit, sp_deadline_ms(RENDER_CLEANUP_MS));
-	rc = render_kill(sandbox, id, mark, 0, limit, &failed);
+	limit = cleanup_limit(sandbox->core);
+	rc = render_kill(sandbox, id, mark, SIGTERM, limit, &inner);
+	sp_cancel_unref(limit);
 	if (!rc)
 		return fired;
-	/* The caller must know that something may still run. */
-	return sp_error_set(err, SP_UNKNOWN_OUTCOME, "the command was aborted and could not be ended: %s",
-			    failed.message);
+	return sp_error_set(err, SP_UNKNOWN_OUTCOME, "aborted, and the command may still run: %s",
+			    inner.message);
+}
+
+/* Uploads one of the command's own files. */
+static int upload_own(struct render_sandbox *sandbox, const char *id, const char *suffix,
+		      const void *data, size_t len, struct sp_cancel *cancel, struct sp_error *err)
+{
+	char name[RENDER_ID_LEN + 8];
+
+	snprintf(name, sizeof(name), "%s.%s", id, suffix);
+	return render_upload_private(sandbox, name, data, len, cancel, err);
+}
+
+static int upload_call_env(struct render_sandbox *sandbox, const struct render_command *command,
+			   struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	int rc;
+
+	if (!command->n_env || !sandbox->core->steps.env_in_files)
+		return 0;
+	if (render_compose_env(command->env, command->n_env, &text))
+		return sp_error_set(err, SP_INVALID, "the environment is too large");
+	rc = upload_own(sandbox, command->id, "env", text.data, text.len, cancel, err);
+	explicit_bzero(text.data, text.len);
+	return rc;
+}
+
+/* Composes the text; one that is too long for an argument goes into a file first. */
+static int prepare_text(struct render_sandbox *sandbox, struct render_command *command,
+			struct sp_cancel *cancel, struct sp_buf *text, struct sp_error *err)
+{
+	struct render_core *core = sandbox->core;
+	size_t len = strlen(command->text);
+	int rc = 0;
+
+	if (len < RENDER_ARG_MAX && render_compose(&core->steps, sandbox->dir, command, text))
+		return sp_error_set(err, SP_INVALID, "the command is too long");
+	if (len < RENDER_ARG_MAX && render_run_fits(core, sp_buf_str(text), text->len))
+		return 0;
+	command->in_file = true;
+	rc = upload_own(sandbox, command->id, "cmd", command->text, len, cancel, err);
+	if (rc)
+		return rc;
+	sp_buf_clear(text);
+	return render_compose(&core->steps, sandbox->dir, command, text)
+		       ? sp_error_set(err, SP_INVALID, "the folder or the environment is too long")
+		       : 0;
+}
+
+static int send_text(struct render_sandbox *sandbox, struct render_command *command,
+		     struct sp_cancel *cancel, struct render_start *start, bool *ret_sent,
+		     struct sp_error *err)
+{
+	struct render_core *core = sandbox->core;
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	int rc = prepare_text(sandbox, command, cancel, &text, err);
+
+	if (rc)
+		return rc;
+	rc = render_run_open(core, sandbox->id, sp_buf_str(&text), text.len, cancel, &start->run,
+			     ret_sent, err);
+	if (rc != SP_INVALID || command->in_file || render_run_fits(core, sp_buf_str(&text), text.len))
+		return rc;
+	/* The edge wants it wrapped, and wrapped it is too long. */
+	sp_buf_clear(&text);
+	rc = prepare_text(sandbox, command, cancel, &text, err);
+	return rc ? rc
+		  : render_run_open(core, sandbox->id, sp_buf_str(&text), text.len, cancel,
+				    &start->run, ret_sent, err);
+}
+
+/* With a turn in the queue. */
+static int start_command(struct render_sandbox *sandbox, struct render_command *command,
+			 struct sp_cancel *cancel, struct render_start *start, struct sp_error *err)
+{
+	const char *ids[SWEEP + 1];
+	char(*memory)[RENDER_ID_LEN + 1] SP_FREE = NULL;
+	bool sent = false;
+	int rc = render_env_refresh(sandbox, cancel, err);
+
+	if (rc)
+		return rc;
+	command->overlay_expected = sandbox->env.len > 0;
+	take_sweep(sandbox, &memory, ids);
+	command->sweep = ids;
+	rc = upload_call_env(sandbox, command, cancel, err);
+	if (!rc)
+		rc = send_text(sandbox, command, cancel, start, &sent, err);
+	if (!rc)
+		return 0;
+	/* Whatever the server makes of what it has: the marker is there before it can begin. */
+	if (sent && (rc == SP_ABORTED || rc == SP_TIMED_OUT))
+		rc = render_abort(sandbox, command->id, command->mark, rc, err);
+	if ((command->n_env || command->in_file) && rc != SP_UNKNOWN_OUTCOME)
+		remove_files(sandbox, command->id);
+	return rc;
+}
+
+int render_start(struct render_sandbox *sandbox, const struct sp_exec_options *options,
+		 struct render_start *ret_start, struct sp_error *err)
+{
+	struct render_core *core = sandbox->core;
+	struct sp_cancel *cancel = options->cancel;
+	struct render_command command = { .text = options->command,
+					  .env = options->env,
+					  .n_env = options->n_env };
+	struct render_start start = { 0 };
+	char *dir SP_FREE = NULL;
+	int rc;
+
+	if (!options->command)
+		return sp_error_set(err, SP_INVALID, "no command");
+	if (!core->steps.may_start(cancel))
+		return sp_cancel_check(cancel, err);
+	/* Only with a fault in the step: the start is then blind to its cancel. */
+	if (sp_cancel_check(cancel, NULL))
+		cancel = NULL;
+	rc = render_sandbox_check(sandbox, err);
+	if (!rc)
+		rc = render_check_names(core, options->env, options->n_env, err);
+	if (!rc && options->cwd)
+		rc = render_path(sandbox, options->cwd, &dir, err);
+	if (!rc)
+		rc = render_queue_enter(sandbox, false, cancel, err);
+	if (rc)
+		return rc;
+	render_command_init(&command);
+	command.dir = dir && strcmp(dir, sandbox->root) ? dir : NULL;
+	memcpy(start.id, command.id, sizeof(start.id));
+	start.mark = command.mark;
+	rc = start_command(sandbox, &command, cancel, &start, err);
+	render_queue_leave(sandbox, false);
+	if (!rc)
+		*ret_start = start;
+	return rc;
 }
 
 int render_why(struct render_sandbox *sandbox, const char *id, int code, struct sp_error *err)
 {
-	struct sp_bytes why SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	char *path SP_FREE = NULL;
-	bool archive;
+	struct sp_bytes record SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_cancel *limit = cleanup_limit(sandbox->core);
+	bool is_archive;
 	int rc;
 
-	if (code != 125 && code != 126)
+	sp_buf_addf(&path, "%s/%s.pg", sandbox->dir, id);
+	rc = render_download(sandbox->core, sandbox->id, sp_buf_str(&path), &record, &is_archive, limit,
+			     err);
+	sp_cancel_unref(limit);
+	if (rc && rc != SP_NOT_FOUND)
+		return rc;
+	if (!rc && !strcmp((const char *)record.data, "end\n"))
 		return 0;
-	if (asprintf(&path, "%s/%s.why", sandbox->dir, id) < 0)
-		return sp_error_set(err, SP_INTERNAL, "no memory for a path");
-	rc = render_download(sandbox->core, sandbox->id, path, &why, &archive, NULL, NULL);
-	/* Without a reason of the wrapper's it is the command's own code. */
-	if (rc || why.len != 3)
-		return 0;
-	if (!memcmp(why.data, "cwd", 3))
-		return SP_NOT_FOUND;
-	sandbox->env_dirty = true;
-	return sp_error_set(err, SP_UNAVAILABLE,
-			    "the environment was lost with the memory-backed directory; the next command brings it back");
+	if (!rc && !strcmp((const char *)record.data, "dir\n"))
+		return sp_error_set(err, SP_NOT_FOUND, "the folder to run in is missing; nothing ran");
+	if (!rc && !strcmp((const char *)record.data, "env\n")) {
+		atomic_store(&sandbox->env_dirty, true);
+		return sp_error_set(err, SP_UNAVAILABLE, "the sandbox had lost its environment; nothing ran");
+	}
+	if (!rc && !strcmp((const char *)record.data, "call\n"))
+		return sp_error_set(err, SP_UNAVAILABLE, "the sandbox had lost the command's environment; nothing ran");
+	if (!rc && !strcmp((const char *)record.data, "mark\n"))
+		return sp_error_set(err, SP_UNSUPPORTED, "the sandbox's bash cannot mark a command (ulimit -R, bash 5.1); nothing ran");
+	return sp_error_set(err, SP_IO, "the sandbox could not record the command in %s (code %d); nothing ran",
+			    sandbox->dir, code);
 }
 
-/* ---- exec ---- */
-
-struct capture {
-	struct sp_buf bufs[2];
-	bool cut[2];
+/* One output of a command, as far as the cap lets it grow. */
+struct capped {
+	struct sp_buf buf;
+	bool cut;
 };
 
-static int keep(struct render_core *core, struct capture *capture, const struct render_event *event)
+static int add_capped(const struct render_core *core, struct capped *to,
+		      const struct render_event *event, struct sp_error *err)
 {
-	int i = event->stream == SP_STDERR;
-	size_t kept = core->steps.cap(capture->bufs[i].len, core->capabilities.output_cap,
-				      capture->cut[i], event->data, event->len);
+	size_t keep = core->steps.cap(to->buf.len, core->capabilities.output_cap, to->cut, event->data,
+				      event->len);
 
-	capture->cut[i] = capture->cut[i] || kept < event->len;
-	return sp_buf_add(&capture->bufs[i], event->data, kept);
+	to->cut |= keep < event->len;
+	if (sp_buf_add(&to->buf, event->data, keep < event->len ? keep : event->len))
+		return sp_error_set(err, SP_INTERNAL, "no memory for output");
+	return 0;
 }
 
-static int follow(struct render_core *core, struct render_run *run, struct sp_cancel *cancel,
-		  struct capture *capture, int *ret_code, struct sp_error *err)
+static int collect(struct render_sandbox *sandbox, struct render_start *start,
+		   struct sp_cancel *cancel, struct capped *out, struct capped *errors, int *ret_code,
+		   struct sp_error *err)
 {
-	struct render_event event = { 0 };
+	struct render_core *core = sandbox->core;
+	struct render_event event;
 	int rc;
 
 	do {
-		rc = render_run_next(run, cancel, &event, err);
-		if (!rc && event.type == RENDER_OUTPUT && keep(core, capture, &event))
-			rc = sp_error_set(err, SP_INTERNAL, "no memory for a command's output");
+		rc = render_run_next(start->run, cancel, &event, err);
+		if (!rc && event.type == RENDER_OUTPUT)
+			rc = add_capped(core, event.stream == SP_STDOUT ? out : errors, &event, err);
 	} while (!rc && event.type == RENDER_OUTPUT);
+	if (rc == SP_ABORTED || rc == SP_TIMED_OUT)
+		return render_abort(sandbox, start->id, start->mark, rc, err);
 	if (rc)
 		return rc;
-	if (event.type != RENDER_EXIT && core->steps.end_needs_exit)
-		return render_run_lost(&event, err);
-	*ret_code = core->steps.exit_code(event.code);
-	return 0;
+	if (event.type == RENDER_EXIT) {
+		*ret_code = core->steps.exit_code(event.code);
+		return 0;
+	}
+	if (event.type == RENDER_END && !core->steps.end_needs_exit) {
+		*ret_code = 0;
+		return 0;
+	}
+	return render_run_lost(&event, err);
 }
 
-static int give(struct capture *capture, int code, struct sp_exec_result *ret_result,
-		struct sp_error *err)
+static int exec_once(struct render_sandbox *sandbox, const struct sp_exec_options *options,
+		     struct sp_exec_result *ret_result, struct sp_error *err)
 {
+	struct capped out = { .buf = SP_BUF_INIT(SIZE_MAX / 2) };
+	struct capped errors = { .buf = SP_BUF_INIT(SIZE_MAX / 2) };
 	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
+	struct render_start start;
+	int rc = render_start(sandbox, options, &start, err);
 
-	if (sp_buf_take_bytes(&capture->bufs[0], &result.stdout_bytes) ||
-	    sp_buf_take_bytes(&capture->bufs[1], &result.stderr_bytes)) {
+	if (rc)
+		return rc;
+	rc = collect(sandbox, &start, options->cancel, &out, &errors, &result.exit_code, err);
+	render_run_close(start.run);
+	/* The wrapper says nothing when it fails: what has written has run. */
+	if (!rc && (result.exit_code == 125 || result.exit_code == 126) && !out.buf.len &&
+	    !errors.buf.len)
+		rc = render_why(sandbox, start.id, result.exit_code, err);
+	if (rc != SP_UNKNOWN_OUTCOME)
+		render_command_ended(sandbox, start.id);
+	if (!rc && (sp_buf_take_bytes(&out.buf, &result.stdout_bytes) ||
+		    sp_buf_take_bytes(&errors.buf, &result.stderr_bytes)))
+		rc = sp_error_set(err, SP_INTERNAL, "no memory for output");
+	result.stdout_cut = out.cut;
+	result.stderr_cut = errors.cut;
+	sp_buf_done(&out.buf);
+	sp_buf_done(&errors.buf);
+	if (rc)
 		sp_exec_result_done(&result);
-		return sp_error_set(err, SP_INTERNAL, "no memory for a command's output");
-	}
-	result.stdout_cut = capture->cut[0];
-	result.stderr_cut = capture->cut[1];
-	result.exit_code = code;
-	*ret_result = result;
-	return 0;
+	else
+		*ret_result = result;
+	return rc;
 }
 
 int render_exec(void *self, const struct sp_exec_options *options,
 		struct sp_exec_result *ret_result, struct sp_error *err)
 {
 	struct render_sandbox *sandbox = self;
-	size_t ceiling = (size_t)sandbox->core->capabilities.output_cap * 4 + 64;
-	struct capture capture = { .bufs = { SP_BUF_INIT(ceiling), SP_BUF_INIT(ceiling) } };
-	struct render_start start;
-	int code = 0;
-	int rc = render_start(sandbox, options, &start, err);
+	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
+	struct sp_error inner = SP_ERROR_INIT;
+	int rc = exec_once(sandbox, options, &result, &inner);
 
-	if (rc)
-		return rc;
-	rc = follow(sandbox->core, start.run, options->cancel, &capture, &code, err);
-	if ((rc == SP_ABORTED || rc == SP_TIMED_OUT) && sp_cancel_check(options->cancel, NULL))
-		rc = render_abort(sandbox, start.id, start.mark, rc, err);
-	render_run_close(start.run);
-	if (!rc && !capture.bufs[0].len && !capture.bufs[1].len)
-		rc = render_why(sandbox, start.id, code, err);
-	if (rc == SP_NOT_FOUND)
-		sp_error_set(err, SP_NOT_FOUND, "the folder %s does not exist: nothing ran", options->cwd);
+	/* Nothing ran, and the file will be there now. */
+	if (rc == SP_UNAVAILABLE && atomic_load(&sandbox->env_dirty) &&
+	    !sp_cancel_check(options->cancel, NULL))
+		rc = exec_once(sandbox, options, &result, &inner);
+	if (atomic_load(&sandbox->destroyed) && rc != SP_INVALID) {
+		sp_exec_result_done(&result);
+		rc = render_sandbox_check(sandbox, &inner);
+	}
 	if (!rc)
-		rc = give(&capture, code, ret_result, err);
-	render_command_ended(sandbox, start.id);
-	sp_buf_done(&capture.bufs[0]);
-	sp_buf_done(&capture.bufs[1]);
+		*ret_result = result;
+	else if (err)
+		*err = inner;
 	return rc;
 }

@@ -108,6 +108,11 @@ int render_status_error(const struct render_answer *answer, const char *what, st
 int render_call(struct render_core *core, const char *method, const char *path, const char *query,
 		const struct sp_buf *body, int want, const char *what, struct sp_cancel *cancel,
 		struct render_answer *ret_answer, struct sp_error *err);
+/* Same, but once sent it is waited for: an answer that is not read could leave something that nobody knows of. */
+int render_call_through(struct render_core *core, const char *method, const char *path,
+			const struct sp_buf *body, int want, const char *what,
+			struct sp_cancel *cancel, struct render_answer *ret_answer,
+			struct sp_error *err);
 /* Waits, or ends with the cancel. */
 int render_pause(uint32_t milliseconds, struct sp_cancel *cancel, struct sp_error *err);
 /* True for an id that can stand in a URL and in a shell word as it is. */
@@ -162,6 +167,13 @@ int render_mint(struct render_core *core, const char *id, const char *operation,
 		const char *method, struct sp_cancel *cancel, struct render_grant *ret_grant,
 		struct sp_error *err);
 
+/*
+ * After an answer `rc` that a starting sandbox may give: waits until it is up and answers 0 (try again);
+ * SP_GONE, or `rc` when the state does not explain it.
+ */
+int render_settle_start(struct render_core *core, const char *id, int rc, struct sp_cancel *cancel,
+			struct sp_error *err);
+
 /* ---- run.c: one command on the proxy ---- */
 
 enum render_event_type {
@@ -195,15 +207,21 @@ struct render_run {
 /* Decodes the data of one event. SP_PROTOCOL. `text` holds the decoded output or message. */
 int render_decode_event(const char *type, const char *data, size_t len, struct sp_buf *text,
 			struct render_event *ret_event, struct sp_error *err);
-/* Starts `text` and returns when the proxy has accepted it. */
-int render_run_open(struct render_core *core, const char *id, const char *text,
-		    struct sp_cancel *cancel, struct render_run **ret_run, struct sp_error *err);
+/*
+ * Starts `text` and returns when the proxy has accepted it. `ret_sent` (may be NULL) tells after a
+ * failure whether the text may have reached the proxy.
+ */
+int render_run_open(struct render_core *core, const char *id, const char *text, size_t len,
+		    struct sp_cancel *cancel, struct render_run **ret_run, bool *ret_sent,
+		    struct sp_error *err);
+/* True when the text, as it will be sent, is short enough for one argument. */
+bool render_run_fits(const struct render_core *core, const char *text, size_t len);
 /* Waits for the next event. */
 int render_run_next(struct render_run *run, struct sp_cancel *cancel,
 		    struct render_event *ret_event, struct sp_error *err);
-/* True when another event can be had without waiting for the network. */
+/* Drops the stream; the command runs on. NULL is fine. */
 void render_run_close(struct render_run *run);
-/* The code for an event that ends a run without an exit. */
+/* SP_UNKNOWN_OUTCOME for an event that ends a run without an exit. */
 int render_run_lost(const struct render_event *event, struct sp_error *err);
 /* Runs a bare text to its end, at most `max` bytes of each output. */
 int render_shell(struct render_core *core, const char *id, const char *text, size_t max,
@@ -242,16 +260,17 @@ void render_command_init(struct render_command *command);
 /* Text of the wrapped command. */
 int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 		   const struct render_command *command, struct sp_buf *out);
-/* Text that kills or signals a command. `kind` true: kill with the grace; false: exactly one signal. */
+/* Text that ends a command: exit 0 when that is done, 1 when it cannot be. */
 int render_compose_kill(const struct sp_render_steps *steps, const char *private_dir,
 			const char *id, uint64_t mark, int signal, uint32_t grace_ms,
 			struct sp_buf *out);
+/* Text that delivers one signal: exit 0 when delivered, 3 when it has ended, 4 when it has not begun. */
 int render_compose_signal(const struct sp_render_steps *steps, const char *private_dir,
 			  const char *id, uint64_t mark, int signal, struct sp_buf *out);
 /* Content of an environment file. */
 int render_compose_env(const struct sp_env *env, size_t n_env, struct sp_buf *out);
-/* Base64 form of a text, for the edge's rules. */
-int render_compose_wrapped(const char *text, struct sp_buf *out);
+/* Base64 form of a text, for the edge's rules and for bytes that JSON cannot carry. */
+int render_compose_wrapped(const char *text, size_t len, struct sp_buf *out);
 
 /* ---- sandbox.c ---- */
 
@@ -259,6 +278,11 @@ struct render_env_set {
 	char **names;
 	char **values;
 	size_t len;
+};
+
+/* One who waits for a turn; on its stack. */
+struct render_turn {
+	struct render_turn *next;
 };
 
 struct render_sandbox {
@@ -273,14 +297,14 @@ struct render_sandbox {
 
 	/* The queue (queue.c): starts share it, env writes have it alone, in order of arrival. */
 	pthread_mutex_t lock;
-	struct wake_list turns;
-	uint64_t next_ticket, serving;
+	struct wake_list changed;
+	struct render_turn *first_turn;
 	unsigned starting;
 	bool writing;
 
 	/* What this handle has set; changed only by who has the queue alone. */
 	struct render_env_set env;
-	bool env_dirty;
+	atomic_bool env_dirty;
 
 	/* Ended commands whose files are still there. Under `lock`. */
 	char (*ended)[RENDER_ID_LEN + 1];

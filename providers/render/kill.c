@@ -1,54 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* Kills and signals: another command each, on a stream of its own, which nobody's reader can hold up. */
+/*
+ * Kill and signal: a second command with a stream of its own, outside the
+ * queue, so that neither a start that is held nor a reader that does not come can keep it.
+ */
 #include "internal.h"
 
 #include <signal.h>
 
-/* What a kill prints: nothing, as a rule. */
-#define TALK_MAX (64 * 1024)
-/* Exit code of the signal command when there is no group. */
-#define NO_GROUP 3
+/* A kill may be repeated: the second one finds nothing or finishes the first. */
+#define TRIES 3
+
+int render_map_signal(int asked)
+{
+	switch (asked) {
+	case 0:
+		return SIGTERM;
+	case SIGTERM:
+	case SIGINT:
+	case SIGHUP:
+	case SIGQUIT:
+	case SIGKILL:
+		return asked;
+	default:
+		return SIGKILL;
+	}
+}
+
+static int run_text(struct render_sandbox *sandbox, const struct sp_buf *text,
+		    struct sp_cancel *cancel, int *ret_code, struct sp_error *err)
+{
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	int rc;
+
+	if (text->error)
+		return sp_error_set(err, SP_INTERNAL, "no memory for a command");
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(text), SP_BUF_LINE, cancel, &result,
+			  err);
+	*ret_code = result.exit_code;
+	return rc;
+}
 
 int render_kill(struct render_sandbox *sandbox, const char *id, uint64_t mark, int signal,
 		struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_core *core = sandbox->core;
-	struct sp_exec_result talk SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	int rc;
+	struct sp_error inner = SP_ERROR_INIT;
+	int code = 0, rc = 0;
 
-	if (render_compose_kill(&core->steps, sandbox->dir, id, mark,
-				core->steps.map_signal(signal), core->capabilities.kill_grace_ms,
-				&text))
-		return sp_error_set(err, SP_INTERNAL, "no memory for a kill");
-	rc = render_shell(core, sandbox->id, sp_buf_str(&text), TALK_MAX, cancel, &talk, err);
-	/* With the sandbox everything in it has ended. */
+	render_compose_kill(&core->steps, sandbox->dir, id, mark, core->steps.map_signal(signal),
+			    core->capabilities.kill_grace_ms, &text);
+	for (int tries = 0; tries < TRIES; tries++) {
+		rc = run_text(sandbox, &text, cancel, &code, &inner);
+		if (rc != SP_UNKNOWN_OUTCOME && rc != SP_UNAVAILABLE)
+			break;
+		if (sp_cancel_check(cancel, NULL) || render_pause(1u << tries, cancel, NULL))
+			break;
+	}
+	/* A sandbox that is gone, which was confirmed, runs nothing. */
+	if (!rc && !code)
+		return 0;
 	if (rc == SP_GONE)
 		return 0;
-	if (!rc && talk.exit_code)
-		return sp_error_set(err, SP_UNAVAILABLE,
-				    "the command could not be killed (code %d): something that carries its mark lives on",
-				    talk.exit_code);
+	if (!rc)
+		rc = sp_error_set(&inner, SP_UNAVAILABLE,
+				  "the kill could not be carried out in sandbox %s (code %d)", sandbox->id,
+				  code);
+	if (err)
+		*err = inner;
 	return rc;
 }
 
 int render_signal(struct render_sandbox *sandbox, const char *id, uint64_t mark, int signal,
 		  struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct render_core *core = sandbox->core;
-	struct sp_exec_result talk SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	int rc;
+	int code, rc;
 
-	if (render_compose_signal(&core->steps, sandbox->dir, id, mark, signal, &text))
-		return sp_error_set(err, SP_INTERNAL, "no memory for a signal");
-	rc = render_shell(core, sandbox->id, sp_buf_str(&text), TALK_MAX, cancel, &talk, err);
-	if (rc)
+	render_compose_signal(&sandbox->core->steps, sandbox->dir, id, mark, signal, &text);
+	rc = run_text(sandbox, &text, cancel, &code, err);
+	if (rc || !code)
 		return rc;
-	if (talk.exit_code == NO_GROUP)
-		return sp_error_set(err, SP_GONE, "the command has ended: nobody was signalled");
-	if (talk.exit_code)
-		return sp_error_set(err, SP_UNAVAILABLE, "the signal could not be sent (code %d)",
-				    talk.exit_code);
-	return 0;
+	if (code == 3)
+		return sp_error_set(err, SP_GONE, "the process has ended");
+	return sp_error_set(err, SP_UNAVAILABLE, "the signal could not be delivered (code %d)", code);
 }

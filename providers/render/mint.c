@@ -1,142 +1,190 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens: minted on the control plane for one operation, and sent only to the host that may have them. */
+/* Tokens for one run or one transfer, and the check of where they may be sent. */
 #include "internal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define SERVICE_DOMAIN ".sandbox.onrender.com"
+#define PROXY_DOMAIN ".sandbox.onrender.com"
 
 void render_grant_done(struct render_grant *grant)
 {
-	if (grant->token)
-		explicit_bzero(grant->token, strlen(grant->token));
 	free(grant->token);
 	free(grant->uri);
-	*grant = (struct render_grant){ NULL, NULL };
+	*grant = (struct render_grant){ 0 };
 }
 
-/* Host and port of a URL, in the URL; 0 for anything but http(s)://HOST[:PORT]/… without user information. */
-static size_t authority_of(const char *uri, const char **ret_host, bool *ret_tls)
+/* "NAME" or "NAME:443" of a sandbox's own host. */
+static bool is_proxy_host(const char *host, size_t len)
 {
-	size_t len;
+	const size_t domain = strlen(PROXY_DOMAIN);
 
-	*ret_tls = !strncmp(uri, "https://", 8);
-	if (!*ret_tls && strncmp(uri, "http://", 7))
-		return 0;
-	*ret_host = uri + (*ret_tls ? 8 : 7);
-	len = strcspn(*ret_host, "/?#");
-	return memchr(*ret_host, '@', len) || memchr(*ret_host, '\\', len) ? 0 : len;
+	if (len > 4 && !strncmp(host + len - 4, ":443", 4))
+		len -= 4;
+	if (len <= domain || strncasecmp(host + len - domain, PROXY_DOMAIN, domain))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)host[i]) && host[i] != '-' && host[i] != '.')
+			return false;
+	return *host != '.' && *host != '-';
 }
 
 bool render_uri_ok(const struct render_core *core, const char *uri)
 {
-	const size_t domain = strlen(SERVICE_DOMAIN);
-	const char *host;
-	bool tls;
-	size_t len = authority_of(uri, &host, &tls);
+	const char *host = strstr(uri, "://");
+	size_t len, scheme;
 
-	if (!len)
+	for (const char *at = uri; *at; at++)
+		if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f || strchr("\\\"<>#@", *at))
+			return false;
+	if (!host)
 		return false;
-	if (core->local_host)
-		return len == strlen(core->local_host) && !strncasecmp(host, core->local_host, len);
-	return tls && len > domain && !strncasecmp(host + len - domain, SERVICE_DOMAIN, domain);
+	scheme = (size_t)(host - uri);
+	host += 3;
+	len = strcspn(host, "/?");
+	if (host[len] == '?' || !len)
+		return false;
+	if (core->local_host && scheme == strcspn(core->base_url, ":") &&
+	    !strncmp(uri, core->base_url, scheme) && len == strlen(core->local_host) &&
+	    !strncasecmp(host, core->local_host, len))
+		return true;
+	return scheme == 5 && !strncmp(uri, "https", 5) && is_proxy_host(host, len);
 }
 
-static int read_grant(const struct render_core *core, const struct render_answer *answer,
+static bool printable(const char *text)
+{
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
+			return false;
+	return *text;
+}
+
+static int take_grant(const struct render_core *core, const struct render_answer *answer,
 		      const char *method, struct render_grant *ret_grant, struct sp_error *err)
 {
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 	struct sp_error inner = SP_ERROR_INIT;
-	struct render_grant grant;
-	const char *token, *uri, *told;
+	const char *token, *uri, *given;
 
 	if (sp_json_parse((const char *)answer->body.data, answer->body.len, RENDER_ANSWER_MAX,
 			  &json, &inner))
-		return sp_error_set(err, SP_PROTOCOL, "cannot read a token's answer: %s",
-				    inner.message);
+		return sp_error_set(err, SP_PROTOCOL, "a token's answer: %s", inner.message);
 	token = sp_json_str(json, "token");
 	uri = sp_json_str(json, "uri");
-	told = sp_json_str(json, "method");
-	if (!token || !*token || !uri)
+	given = sp_json_str(json, "method");
+	if (!token || !printable(token) || !uri)
 		return sp_error_set(err, SP_PROTOCOL, "a token's answer without token or uri");
-	if (told && strcmp(told, method))
-		return sp_error_set(err, SP_PROTOCOL, "a token for %.16s where %s was asked for",
-				    told, method);
+	if (given && strcmp(given, method))
+		return sp_error_set(err, SP_PROTOCOL, "a token for method %.16s where %s was asked", given,
+				    method);
 	if (!render_uri_ok(core, uri))
-		return sp_error_set(err, SP_PROTOCOL, "a token for a host that may not have it");
-	grant = (struct render_grant){ strdup(token), strdup(uri) };
-	if (!grant.token || !grant.uri) {
-		render_grant_done(&grant);
-		return sp_error_set(err, SP_INTERNAL, "no memory for a token");
+		return sp_error_set(err, SP_PROTOCOL,
+				    "a token's answer names a host that is not a sandbox's; the token was not sent");
+	ret_grant->token = strdup(token);
+	ret_grant->uri = strdup(uri);
+	if (ret_grant->token && ret_grant->uri)
+		return 0;
+	render_grant_done(ret_grant);
+	return sp_error_set(err, SP_INTERNAL, "no memory for a token");
+}
+
+int render_settle_start(struct render_core *core, const char *id, int rc, struct sp_cancel *cancel,
+			struct sp_error *err)
+{
+	struct sp_error inner = SP_ERROR_INIT;
+	enum render_state state;
+	int looked = render_get_state(core, id, cancel, &state, &inner);
+
+	if (looked) {
+		/* Only after a 404 is the second answer the one that counts. */
+		if (rc != SP_NOT_FOUND && looked != SP_GONE && looked != SP_ABORTED &&
+		    looked != SP_TIMED_OUT)
+			return rc;
+		if (err)
+			*err = inner;
+		return looked;
 	}
-	*ret_grant = grant;
-	return 0;
+	switch (state) {
+	case RENDER_ERRORED:
+		return sp_error_set(err, SP_GONE, "sandbox %s failed on the service", id);
+	case RENDER_TERMINATED:
+		return sp_error_set(err, SP_GONE, "sandbox %s was terminated", id);
+	case RENDER_CREATING:
+	case RENDER_RESUMING:
+	case RENDER_SUSPENDING:
+		return render_wait_ready(core, id, cancel, err);
+	case RENDER_RUNNING:
+	case RENDER_SUSPENDED:
+		break;
+	}
+	if (rc == SP_NOT_FOUND)
+		return sp_error_set(err, SP_UNAVAILABLE, "sandbox %s is there and its requests find nothing (404)",
+				    id);
+	return rc;
+}
+
+/* A lost token started nothing. */
+static int lost_mint(int rc, struct sp_cancel *cancel, struct sp_error *err)
+{
+	char words[SP_ERROR_TEXT];
+
+	if (rc != SP_UNKNOWN_OUTCOME && (rc != SP_TIMED_OUT || sp_cancel_check(cancel, NULL)))
+		return rc;
+	memcpy(words, err->message, sizeof(words));
+	return sp_error_set(err, SP_UNAVAILABLE, "no token, and nothing was started: %s", words);
 }
 
 static int mint_once(struct render_core *core, const char *path, const char *query,
-		     const char *method, struct sp_cancel *cancel, struct render_grant *ret_grant,
-		     struct sp_error *err)
+		     const char *method, bool *ret_edge, struct sp_cancel *cancel,
+		     struct render_grant *ret_grant, struct sp_error *err)
 {
 	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
 	int rc = render_call(core, "POST", path, query, NULL, 201, "get a token", cancel, &answer,
 			     err);
 
-	return rc ? rc : read_grant(core, &answer, method, ret_grant, err);
-}
-
-/* A sandbox that is starting refuses tokens in three ways; anything else is final. */
-static bool may_be_starting(int rc)
-{
-	return rc == SP_NOT_FOUND || rc == SP_UNAVAILABLE || rc == SP_RATE_LIMITED;
+	*ret_edge = rc == SP_UNAVAILABLE && err->http_status == 403;
+	return rc ? lost_mint(rc, cancel, err) : take_grant(core, &answer, method, ret_grant, err);
 }
 
 int render_mint(struct render_core *core, const char *id, const char *operation, const char *path,
 		const char *method, struct sp_cancel *cancel, struct render_grant *ret_grant,
 		struct sp_error *err)
 {
-	struct sp_buf target SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf where SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf query SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct sp_error first = SP_ERROR_INIT;
-	enum render_state state;
-	int rc;
+	struct sp_error inner = SP_ERROR_INIT;
+	bool edge;
+	int rc = 0;
 
-	if (!render_id_ok(id))
-		return sp_error_set(err, SP_INVALID, "not the id of a sandbox");
-	sp_buf_addf(&target, "/sandboxes/%s/%s/token", id, operation);
+	sp_buf_addf(&where, "/sandboxes/%s/%s/token", id, operation);
 	if (path) {
 		sp_buf_adds(&query, "path=");
 		sp_buf_add_url(&query, path);
 	}
-	if (target.error || query.error)
-		return sp_error_set(err, SP_INVALID, "a path that is too long");
-	rc = mint_once(core, sp_buf_str(&target), path ? sp_buf_str(&query) : NULL, method, cancel,
-		       ret_grant, &first);
-	if (may_be_starting(rc)) {
-		/* Its state says whether waiting makes sense; a 404 is nothing without it. */
-		int looked = render_get_state(core, id, cancel, &state, err);
-
-		if (looked)
-			return looked;
-		if (state == RENDER_ERRORED || state == RENDER_TERMINATED)
-			return sp_error_set(err, SP_GONE, "sandbox %s is no more", id);
-		if (state == RENDER_CREATING || state == RENDER_RESUMING ||
-		    state == RENDER_SUSPENDING) {
-			looked = render_wait_ready(core, id, cancel, err);
-			if (looked)
-				return looked;
-			return mint_once(core, sp_buf_str(&target),
-					 path ? sp_buf_str(&query) : NULL, method, cancel,
-					 ret_grant, err);
+	if (where.error || query.error)
+		return sp_error_set(err, SP_INVALID, "the path is too long for a request");
+	for (int tries = 0; tries < RENDER_RETRIES; tries++) {
+		inner = (struct sp_error)SP_ERROR_INIT;
+		rc = mint_once(core, sp_buf_str(&where), path ? sp_buf_str(&query) : NULL, method,
+			       &edge, cancel, ret_grant, &inner);
+		if (!rc)
+			return 0;
+		if (edge && !tries) {
+			atomic_store(&core->wrap, true);
+			continue;
 		}
-		/* It runs, and the service refuses all the same. */
-		if (rc == SP_NOT_FOUND) {
-			first.code = SP_UNAVAILABLE;
-			rc = SP_UNAVAILABLE;
-		}
+		/* What a sandbox that is starting answers, among other things. */
+		if (rc == SP_NOT_FOUND || rc == SP_RATE_LIMITED || rc == SP_CONFLICT ||
+		    (rc == SP_UNAVAILABLE && inner.http_status == 503))
+			rc = render_settle_start(core, id, rc, cancel, &inner);
+		if (rc)
+			break;
 	}
-	if (rc && err)
-		*err = first;
+	if (!rc)
+		rc = sp_error_set(&inner, SP_UNAVAILABLE, "sandbox %s gives no token although it runs", id);
+	if (err)
+		*err = inner;
 	return rc;
 }

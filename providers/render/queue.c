@@ -1,49 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One queue a handle, in order of arrival: command starts share a turn, env
- * writes have it alone. So a command sees every env_set() that came before
- * it, and none half written.
+ * The queue of a handle (item 12): command starts pass together, env writes
+ * alone, all in the order in which they came. A kill never stands in it.
  */
 #include "internal.h"
 
-static bool may_go(const struct render_sandbox *sandbox, uint64_t ticket, bool alone)
+static void append(struct render_sandbox *sandbox, struct render_turn *turn)
 {
-	return sandbox->serving == ticket && !sandbox->writing && (!alone || !sandbox->starting);
+	struct render_turn **end = &sandbox->first_turn;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = turn;
+}
+
+static void take_out(struct render_sandbox *sandbox, struct render_turn *turn)
+{
+	struct render_turn **at = &sandbox->first_turn;
+
+	while (*at != turn)
+		at = &(*at)->next;
+	*at = turn->next;
+	wake_all(&sandbox->changed);
 }
 
 int render_queue_enter(struct render_sandbox *sandbox, bool alone, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
-	uint64_t ticket;
+	struct render_turn turn = { NULL };
 	int rc = 0;
 
+	if (!sandbox->core->steps.one_queue)
+		return 0;
 	pthread_mutex_lock(&sandbox->lock);
-	ticket = sandbox->next_ticket++;
-	/* Who gave up still has to let those behind pass, so it waits for its number and then leaves it. */
-	while (!may_go(sandbox, ticket, alone) && !(rc && sandbox->serving == ticket)) {
-		int woken = wake_wait(&sandbox->turns, &sandbox->lock, rc ? NULL : cancel, NULL,
-				      rc ? NULL : err);
-
-		if (woken)
-			rc = woken;
-	}
-	sandbox->serving++;
+	append(sandbox, &turn);
+	while (!rc && (sandbox->first_turn != &turn || sandbox->writing || (alone && sandbox->starting)))
+		rc = wake_wait(&sandbox->changed, &sandbox->lock, cancel, NULL, err);
+	take_out(sandbox, &turn);
 	if (!rc && alone)
 		sandbox->writing = true;
 	else if (!rc)
 		sandbox->starting++;
-	wake_all(&sandbox->turns);
 	pthread_mutex_unlock(&sandbox->lock);
 	return rc;
 }
 
 void render_queue_leave(struct render_sandbox *sandbox, bool alone)
 {
+	if (!sandbox->core->steps.one_queue)
+		return;
 	pthread_mutex_lock(&sandbox->lock);
 	if (alone)
 		sandbox->writing = false;
 	else
 		sandbox->starting--;
-	wake_all(&sandbox->turns);
+	wake_all(&sandbox->changed);
 	pthread_mutex_unlock(&sandbox->lock);
 }

@@ -248,8 +248,8 @@ int render_post_create(struct render_core *core, const struct sp_create_options 
 	compose_create(core, options, &body);
 	if (body.error)
 		return sp_error_set(err, SP_INVALID, "the options of the sandbox are too long");
-	rc = render_call(core, "POST", "/sandboxes", NULL, &body, 201, "create a sandbox", NULL,
-			 &answer, &inner);
+	rc = render_call_through(core, "POST", "/sandboxes", &body, 201, "create a sandbox",
+				 options->cancel, &answer, &inner);
 	/* Silence and a gateway's own answer say nothing about what the service did. */
 	if (rc == SP_TIMED_OUT || inner.http_status == 502 || inner.http_status == 504)
 		rc = SP_UNKNOWN_OUTCOME;

@@ -1,109 +1,104 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The healthy steps. The README explains the wrapper piece by piece; the
- * rules behind it: nothing but literal paths before the user's environment is
- * loaded, every word quoted after it, and no process that the common path can
- * do without.
- */
+/* The healthy steps. The shell's pieces are explained one by one in the README. */
 #include "internal.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/files.h>
 #include <base/utf8.h>
 
-/* Code points of a label that the service's 64 leave beside the prefix. */
-#define LABEL_MAX 59
-#define LABEL_PREFIX "tsai-"
+/*
+ * Nothing of ours reaches the command's outputs: our stderr goes away first
+ * and the command gets the real one back from descriptor 3. Job control gives the command
+ * a process group of its own.
+ */
+#define OPEN "exec 3>&2 2>/dev/null;set -m;unset POSIXLY_CORRECT;[[ -d @D@ ]]||mkdir -pm700 -- @D@\n"
 
-/* Naps without a process: reading from a pipe that nobody writes to. */
-#define NAP_OPEN "exec 4<> <(:);"
-#define NAP "read -t .01 -u 4"
-/* Stands for the group in `g`, while it lives. */
-#define GROUP_LIVES "kill -0 -- \"-$g\""
+/* `exec -a` keeps $0, SHLVL and the argument list what they are without a wrapper. */
+#define RUN                                                                                        \
+	"BASH_ENV=/proc/self/fd/4 exec -a \"$0\" \"$BASH\" -c @CMD@ 2>&3 3>&- 4<<'E-@ID@' &\n"
 
-static const struct sp_render_shell shell = {
-	.open = "exec 3>&2 2>/dev/null;[[ -d @D@ ]]||mkdir -p -m 700 @D@;set -m;unset SHLVL\n",
-	.run = "BASH_ENV=/proc/self/fd/4 /bin/bash -c @CMD@ bash 2>&3 3>&- 4<<'E-@ID@'\n",
-	.run_file = "BASH_ENV=/proc/self/fd/4 /bin/bash -c '. @CMD@' bash 2>&3 3>&- 4<<'E-@ID@'\n",
-	.prelude_open = "{ exec 4<&-;unset BASH_ENV;",
-	.mark = "ulimit -R @MARK@||exit 125;",
-	.record_group = "printf '%s\\n' $$ >|@D@/@ID@.pg||exit 125;",
-	.check_killed = "[[ ! -e @D@/@ID@.killed ]]||exit 143;",
-	.load_overlay = "[[ ! -e @D@/env ]]||. @D@/env;",
-	.load_call_env = ". @D@/@ID@.env||{ printf env >|@D@/@ID@.why;exit 125;};"
-			 "command -p rm -f @D@/@ID@.env;",
-	.enter_dir = "cd -- @DIR@||{ printf cwd >|@D@/@ID@.why;exit 126;};unset OLDPWD;",
-	.prelude_close = "} 2>/dev/null\nE-@ID@\n",
-	/* A job that was stopped has not ended; the shell may have lost its code by then. */
-	.collect = "c=$?;case $c in 14[789]|150)wait -f %%;s=$?;"
-		   "case $s in 127);;14[789]|150)c=137;;*)c=$s;;esac;;esac\n",
-	.reap_group = "read -r g <@D@/@ID@.pg&&[[ $g = [1-9]* ]]&&kill -KILL -- \"-$g\"&&{ " NAP_OPEN
-		      "for((i=0;i<200;i++));do " GROUP_LIVES "||break;" NAP ";done;}\n",
-	.reap_marked = "",
-	.close = "echo end >|@D@/@ID@.pg;exit $c\n",
+/* eval keeps $0, $- and the line numbers; an argument of this length does not exist. */
+#define RUN_FILE                                                                                   \
+	"BASH_ENV=/proc/self/fd/4 exec -a \"$0\" \"$BASH\" -c "                                    \
+	"'eval \"$(command -p cat -- @CMD@;command -p rm -f -- @CMD@)\"' "                         \
+	"2>&3 3>&- 4<<'E-@ID@' &\n"
 
-	.kill_marker = "exec 2>/dev/null;: >|@D@/@ID@.killed;",
-	/* The record lies where the command can write: only a leader that carries the mark is believed. */
-	.kill_find = "exec 2>/dev/null;g=;read -r g <@D@/@ID@.pg||g=;"
-		     "[[ $g = [1-9]* ]]&&mapfile -t l </proc/$g/limits&&[[ \"${l[*]}\" = *@MARK@* ]]||g=;",
-	.kill_send = "[[ -z $g ]]||kill -@SIG@ -- \"-$g\";",
-	.kill_grace = "if [[ $g ]]&&" GROUP_LIVES ";then " NAP_OPEN
-		      "for((i=0;i<@GRACE@;i++));do " GROUP_LIVES "||break;" NAP ";done;fi;",
-	.kill_escalate = "[[ -z $g ]]||kill -KILL -- \"-$g\";",
-	/* Zombies are dead; who forks while we walk is found by the next walk. */
-	.kill_walk = "for((n=0;n<2000;n++));do f=;for p in /proc/[1-9]*;do "
-		     "mapfile -t l <$p/limits&&[[ \"${l[*]}\" = *@MARK@* ]]&&read -r s <$p/stat&&"
-		     "s=${s##*) }&&[[ $s != [ZX]* ]]&&{ f=1;kill -KILL -- ${p#/proc/};};"
-		     "done;[[ $f ]]||break;done;"
-		     "command -p rm -f @D@/@ID@.env;[[ -z $f ]]\n",
-	.signal_send = "[[ $g ]]||exit 3;kill -@SIG@ -- \"-$g\"||exit 3\n",
-};
+#define PRELUDE_OPEN "{ exec 4<&-;unset BASH_ENV;"
 
-int render_map_signal(int asked)
-{
-	switch (asked) {
-	case 0:
-		return SIGTERM;
-	case SIGTERM:
-	case SIGINT:
-	case SIGHUP:
-	case SIGQUIT:
-	case SIGKILL:
-		return asked;
-	default:
-		return SIGKILL;
-	}
-}
+/* RLIMIT_RTTIME means nothing outside real-time scheduling and is inherited by everything. */
+#define MARK "ulimit -R @MARK@||{ echo mark >@D@/@ID@.pg;exit 125;};"
 
-size_t render_cap(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data,
-		  size_t len)
-{
-	uint64_t room = held < cap ? cap - held : 0;
+#define RECORD_GROUP "echo \"$$\" >@D@/@ID@.pg||exit 125;"
 
-	/* After the first cut nothing is kept any more: what is kept stays a prefix. */
-	if (cut_before)
-		return 0;
-	return len <= room ? len : sp_utf8_cut((const char *)data, len, (size_t)room);
-}
+#define CHECK_KILLED                                                                               \
+	"[[ ! -e @D@/@ID@.killed ]]||"                                                             \
+	"{ command -p rm -f -- @D@/@ID@.env @D@/@ID@.cmd;exit 143;};"
 
-char *render_snapshot_name(const char *label)
-{
-	size_t len = strlen(label), at = 0;
-	char *name = NULL;
+#define LOAD_OVERLAY                                                                               \
+	"if [[ -e @D@/env ]];then . @D@/env;"                                                      \
+	"elif ((@ENV@));then echo env >@D@/@ID@.pg;exit 125;fi;"
 
-	for (size_t n = 0; n < LABEL_MAX && at < len; n++) {
-		at++;
-		while (at < len && ((unsigned char)label[at] & 0xc0) == 0x80)
-			at++;
-	}
-	return asprintf(&name, LABEL_PREFIX "%.*s", (int)at, label) < 0 ? NULL : name;
-}
+#define LOAD_CALL_ENV                                                                              \
+	"if [[ -e @D@/@ID@.env ]];then . @D@/@ID@.env;command -p rm -f -- @D@/@ID@.env;"           \
+	"else echo call >@D@/@ID@.pg;exit 125;fi;"
+
+#define ENTER_DIR                                                                                  \
+	"cd -- @DIR@||{ echo dir >@D@/@ID@.pg;exit 126;};unset OLDPWD;export OLDPWD;"
+
+/* The last word sets $_ to what it is without a prelude. */
+#define PRELUDE_CLOSE "} 2>/dev/null\n: \"$0\"\nE-@ID@\n"
+
+/* Without job control `wait` sees ends only: a stopped and continued command keeps its code. */
+#define COLLECT "set +m;wait $!;c=$?\n"
+
+/*
+ * $! is the group, whatever the command wrote into its record. After a kill the kill's
+ * own command sees to the rest, so that children keep their grace.
+ */
+#define REAP_GROUP                                                                                 \
+	"if [[ ! -e @D@/@ID@.killed ]]&&kill -KILL -- \"-$!\";then "                               \
+	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*/stat;do "                                \
+	"s=;read -rd '' s <\"$p\";set -- ${s##*) };"                                               \
+	"[[ $3 = \"$!\" && $1 != [ZX] ]]&&k=1;done;"                                               \
+	"[[ $k ]]||break;kill -KILL -- \"-$!\";((i<20))||command -p sleep .01;done;fi\n"
+
+/* A reason in the record is left there: the caller asks for it after a silent 125 or 126. */
+#define CLOSE                                                                                      \
+	"[[ $c = 12[56] ]]&&read -r g <@D@/@ID@.pg&&[[ $g = [a-z]* ]]||echo end >@D@/@ID@.pg\n"    \
+	"exit $c\n"
+
+/* r is the exit code: 1 as long as it is not sure that nothing can start. */
+#define KILL_MARKER "[[ -d @D@ ]]||mkdir -pm700 -- @D@;: >@D@/@ID@.killed||r=1\n"
+
+/* Valid only with its newline, and only if the group's leader carries the mark. */
+#define KILL_FIND "read -r g <@D@/@ID@.pg&&[[ $g = [1-9]* ]]&&owned \"$g\"&&r=0||g=\n"
+
+#define KILL_SEND "[[ $g ]]&&kill -@SIG@ -- \"-$g\"\n"
+
+/* Most groups are gone before the first look is over. */
+#define KILL_GRACE                                                                                 \
+	"if [[ $g ]]&&((@SIG@!=9));then for((i=0;i<200;i++));do kill -0 -- \"-$g\"||break;done;"   \
+	"for((i=0;i<@GRACE@;i++));do group||break;nap;done;fi\n"
+
+#define KILL_ESCALATE                                                                              \
+	"if [[ $g ]];then for((i=0;i<500;i++));do group||break;kill -KILL -- \"-$g\";"             \
+	"((i<20))||nap;done;fi\n"
+
+#define KILL_WALK                                                                                  \
+	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*;do p=${p#/proc/};"                       \
+	"owned \"$p\"&&alive \"$p\"&&{ k=1;kill -KILL \"$p\";};done;"                              \
+	"[[ $k ]]||break;((i<20))||nap;done;[[ ! $k ]]||r=1\n"
+
+/* A command that was just accepted may not have recorded itself yet. */
+#define SIGNAL_SEND                                                                                \
+	"r=4;for((i=0;i<500;i++));do read -r g <@D@/@ID@.pg&&{ r=3;break;};nap;done\n"             \
+	"[[ $g = [1-9]* ]]&&owned \"$g\"&&kill -@SIG@ -- \"-$g\"&&r=0\n"
 
 static bool may_start(struct sp_cancel *cancel)
 {
-	return sp_cancel_check(cancel, NULL) == 0;
+	return !sp_cancel_check(cancel, NULL);
 }
 
 static int exit_code(int told)
@@ -111,11 +106,66 @@ static int exit_code(int told)
 	return told;
 }
 
+size_t render_cap(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data,
+		  size_t len)
+{
+	uint64_t room = held < cap ? cap - held : 0;
+
+	/* Once something was dropped, what follows would leave a hole. */
+	if (cut_before)
+		return 0;
+	return len <= room ? len : sp_utf8_cut((const char *)data, len, (size_t)room);
+}
+
+char *render_snapshot_name(const char *label)
+{
+	struct sp_buf name SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	char random[21];
+	size_t len = 0;
+
+	if (!label) {
+		sp_random_id(random, sizeof(random) - 1);
+		label = random;
+	}
+	/* 59 code points: 64 is the service's limit. */
+	for (int points = 0; label[len] && points < 59; points++)
+		do
+			len++;
+		while ((label[len] & 0xc0) == 0x80);
+	sp_buf_adds(&name, "tsai-");
+	sp_buf_add(&name, label, len);
+	return sp_buf_take(&name, NULL);
+}
+
 struct sp_render_steps sp_render_steps(void)
 {
 	return (struct sp_render_steps){
 		.version = SP_RENDER_STEPS_VERSION,
-		.shell = shell,
+		.shell = {
+			.open = OPEN,
+			.run = RUN,
+			.run_file = RUN_FILE,
+			.prelude_open = PRELUDE_OPEN,
+			.mark = MARK,
+			.record_group = RECORD_GROUP,
+			.check_killed = CHECK_KILLED,
+			.load_overlay = LOAD_OVERLAY,
+			.load_call_env = LOAD_CALL_ENV,
+			.enter_dir = ENTER_DIR,
+			.prelude_close = PRELUDE_CLOSE,
+			.collect = COLLECT,
+			.reap_group = REAP_GROUP,
+			/* What left the group on purpose may outlive the command; only a kill reaches it. */
+			.reap_marked = "",
+			.close = CLOSE,
+			.kill_marker = KILL_MARKER,
+			.kill_find = KILL_FIND,
+			.kill_send = KILL_SEND,
+			.kill_grace = KILL_GRACE,
+			.kill_escalate = KILL_ESCALATE,
+			.kill_walk = KILL_WALK,
+			.signal_send = SIGNAL_SEND,
+		},
 		.map_signal = render_map_signal,
 		.name_allowed = render_name_allowed,
 		.cap = render_cap,

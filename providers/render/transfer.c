@@ -1,42 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* Files over the proxy: one token and one transfer each. */
+/* Whole files, up and down. */
 #include "internal.h"
 
 #include <string.h>
 
-/* A 404 of the proxy is a missing file only when it says so; any other means that the sandbox is not there. */
-static int transfer_error(struct render_core *core, const char *id, const char *path,
-			  const struct render_answer *answer, const char *what,
-			  struct sp_cancel *cancel, struct sp_error *err)
+static bool is_file_not_found(const struct render_answer *answer)
 {
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
-	const char *code = NULL;
-	int rc;
+	const char *code;
 
-	if (answer->status != 404)
-		return render_status_error(answer, what, err);
-	if (!sp_json_parse((const char *)answer->body.data, answer->body.len, SP_BUF_LINE, &json,
-			   NULL))
-		code = sp_json_str(json, "code");
-	if (code && !strcmp(code, "file_not_found"))
-		return sp_error_set(err, SP_NOT_FOUND, "%s does not exist", path);
-	rc = render_confirm_gone(core, id, cancel, err);
-	return rc;
+	if (answer->status != 404 || sp_json_parse((const char *)answer->body.data, answer->body.len,
+						   RENDER_ANSWER_MAX, &json, NULL))
+		return false;
+	code = sp_json_str(json, "code");
+	return code && !strcmp(code, "file_not_found");
 }
 
-static int transfer(struct render_core *core, const char *id, const char *path,
-		    const char *operation, struct render_request *request, size_t max,
-		    struct sp_cancel *cancel, struct render_answer *ret_answer,
-		    struct sp_error *err)
+/* One try. `*ret_again` when the sandbox was only starting. */
+static int transfer_once(struct render_core *core, const char *id, const char *operation,
+			 const char *path, struct render_request *request, struct sp_cancel *cancel,
+			 struct render_answer *ret_answer, bool *ret_again, struct sp_error *err)
 {
-	struct render_grant grant SP_CLEANUP(render_grant_done) = { NULL, NULL };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+	struct render_grant grant SP_CLEANUP(render_grant_done) = { 0 };
 	int rc = render_mint(core, id, operation, path, request->method, cancel, &grant, err);
 
 	if (rc)
 		return rc;
 	request->url = grant.uri;
 	request->bearer = grant.token;
-	return render_exchange(core, request, max, cancel, ret_answer, err);
+	rc = render_exchange(core, request, RENDER_FILE_MAX, cancel, &answer, err);
+	if (rc)
+		return rc;
+	if (answer.status / 100 == 2) {
+		*ret_answer = answer;
+		answer.body = (struct sp_bytes)SP_BYTES_INIT;
+		return 0;
+	}
+	rc = render_status_error(&answer, request->body ? "upload a file" : "download a file", err);
+	if (is_file_not_found(&answer))
+		return rc;
+	if (answer.status == 429 && answer.retry_after_ms >= 0 &&
+	    answer.retry_after_ms <= RENDER_RETRY_MAX_MS)
+		rc = render_pause((uint32_t)answer.retry_after_ms, cancel, err);
+	else if (answer.status == 404 || answer.status == 429 || answer.status == 503)
+		rc = render_settle_start(core, id, rc, cancel, err);
+	*ret_again = !rc;
+	return rc;
+}
+
+static int transfer(struct render_core *core, const char *id, const char *operation,
+		    const char *path, struct render_request *request, struct sp_cancel *cancel,
+		    struct render_answer *ret_answer, struct sp_error *err)
+{
+	struct sp_error inner = SP_ERROR_INIT;
+	bool again = true;
+	int rc = 0;
+
+	for (int tries = 0; tries < RENDER_RETRIES && again; tries++) {
+		again = false;
+		inner = (struct sp_error)SP_ERROR_INIT;
+		rc = transfer_once(core, id, operation, path, request, cancel, ret_answer, &again,
+				   &inner);
+	}
+	if (!rc && again)
+		rc = sp_error_set(&inner, SP_UNAVAILABLE, "sandbox %s moves no file although it runs", id);
+	if (rc && err)
+		*err = inner;
+	return rc;
 }
 
 int render_upload(struct render_core *core, const char *id, const char *path, const void *data,
@@ -45,16 +76,10 @@ int render_upload(struct render_core *core, const char *id, const char *path, co
 	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
 	struct render_request request = { .method = "PUT",
 					  .content_type = "application/octet-stream",
-					  .body = data,
+					  .body = len ? data : "",
 					  .body_len = len };
-	int rc = transfer(core, id, path, "files/upload", &request, RENDER_ANSWER_MAX, cancel,
-			  &answer, err);
 
-	if (rc)
-		return rc;
-	if (answer.status / 100 == 2)
-		return 0;
-	return transfer_error(core, id, path, &answer, "upload a file", cancel, err);
+	return transfer(core, id, "files/upload", path, &request, cancel, &answer, err);
 }
 
 int render_download(struct render_core *core, const char *id, const char *path,
@@ -63,13 +88,10 @@ int render_download(struct render_core *core, const char *id, const char *path,
 {
 	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
 	struct render_request request = { .method = "GET" };
-	int rc = transfer(core, id, path, "files/download", &request, RENDER_FILE_MAX, cancel,
-			  &answer, err);
+	int rc = transfer(core, id, "files/download", path, &request, cancel, &answer, err);
 
 	if (rc)
 		return rc;
-	if (answer.status != 200)
-		return transfer_error(core, id, path, &answer, "download a file", cancel, err);
 	*ret_is_archive = answer.is_archive;
 	*ret_bytes = answer.body;
 	answer.body = (struct sp_bytes)SP_BYTES_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins the steps' pieces and fills in what they stand for. */
+/* From pieces and values to the texts that run in a sandbox. */
 #include "internal.h"
 
 #include <inttypes.h>
@@ -7,20 +7,33 @@
 
 #include <base/files.h>
 
-/* Marks have this many digits, so none is part of another. */
-#define MARK_FLOOR UINT64_C(100000000000000000)
-
-/* What the placeholders of one text stand for. */
-struct filling {
-	const char *private_dir;
-	const char *id;
-	uint64_t mark;
-	const char *dir;
-	/* Already fit for the place it goes to. */
-	const char *command;
-	int signal;
-	unsigned grace;
+/* What stands for "@NAME@" in a piece. */
+struct value {
+	const char *name;
+	const char *text;
 };
+
+/* One pass: what a value brings in is never looked at again. */
+static void add_piece(struct sp_buf *out, const char *piece, const struct value *values)
+{
+	while (*piece) {
+		size_t plain = strcspn(piece, "@");
+		const struct value *v = values;
+
+		sp_buf_add(out, piece, plain);
+		piece += plain;
+		if (!*piece)
+			return;
+		while (v->name && strncmp(piece, v->name, strlen(v->name)))
+			v++;
+		if (v->name) {
+			sp_buf_adds(out, v->text);
+			piece += strlen(v->name);
+		} else {
+			sp_buf_addc(out, *piece++);
+		}
+	}
+}
 
 void render_command_init(struct render_command *command)
 {
@@ -28,127 +41,113 @@ void render_command_init(struct render_command *command)
 
 	sp_random_id(command->id, RENDER_ID_LEN);
 	sp_random(&random, sizeof(random));
-	command->mark = MARK_FLOOR + random % (9 * MARK_FLOOR);
+	/* A limit of 36 years and more, in microseconds: never reached, and 59 bits to tell apart. */
+	command->mark = (UINT64_C(1) << 60) | (random >> 5);
 }
 
-/* Appends what a placeholder at `at` stands for; returns its length, 0 when it is none. */
-static size_t fill_one(const char *at, const struct filling *filling, struct sp_buf *out)
+/* The files of ended commands go in one rm for many: a shell has no builtin that unlinks. */
+static void add_sweep(struct sp_buf *out, const char *private_dir, const char *const *sweep)
 {
-	if (!strncmp(at, "@D@", 3)) {
-		sp_buf_adds(out, filling->private_dir);
-		return 3;
-	}
-	if (!strncmp(at, "@ID@", 4)) {
-		sp_buf_adds(out, filling->id);
-		return 4;
-	}
-	if (!strncmp(at, "@MARK@", 6)) {
-		sp_buf_addf(out, "%" PRIu64, filling->mark);
-		return 6;
-	}
-	if (!strncmp(at, "@DIR@", 5)) {
-		sp_buf_add_shell(out, filling->dir ? filling->dir : "/");
-		return 5;
-	}
-	if (!strncmp(at, "@CMD@", 5)) {
-		sp_buf_adds(out, filling->command ? filling->command : "");
-		return 5;
-	}
-	if (!strncmp(at, "@SIG@", 5)) {
-		sp_buf_addf(out, "%d", filling->signal);
-		return 5;
-	}
-	if (!strncmp(at, "@GRACE@", 7)) {
-		sp_buf_addf(out, "%u", filling->grace);
-		return 7;
-	}
-	return 0;
-}
-
-static void fill(const char *piece, const struct filling *filling, struct sp_buf *out)
-{
-	while (*piece) {
-		size_t plain = strcspn(piece, "@"), used;
-
-		sp_buf_add(out, piece, plain);
-		piece += plain;
-		if (!*piece)
-			break;
-		used = fill_one(piece, filling, out);
-		if (!used)
-			sp_buf_addc(out, *piece);
-		piece += used ? used : 1;
-	}
-}
-
-/* Files of commands that ended long ago; builtins cannot unlink, so they go in batches. */
-static void add_sweep(const char *private_dir, const char *const *ids, struct sp_buf *out)
-{
-	if (!ids || !*ids)
+	if (!sweep || !*sweep)
 		return;
-	sp_buf_adds(out, "rm -f --");
-	for (; *ids; ids++)
-		sp_buf_addf(out, " %s/%s.{pg,killed,env,cmd,why}", private_dir, *ids);
-	sp_buf_adds(out, " 2>/dev/null\n");
+	sp_buf_addf(out, "command -p rm -f -- %s/{", private_dir);
+	for (; *sweep; sweep++)
+		sp_buf_addf(out, "%s,", *sweep);
+	sp_buf_adds(out, "-}.{pg,killed,env,cmd}\n");
 }
 
-static void add_prelude(const struct sp_render_shell *shell, const struct render_command *command,
-			const struct filling *filling, struct sp_buf *out)
+/* The fault of values in the text, where the timeline keeps them; the healthy way is a file. */
+static void add_call_env(struct sp_buf *out, const struct sp_render_steps *steps,
+			 const struct render_command *command, const struct value *values)
 {
-	fill(shell->prelude_open, filling, out);
-	fill(shell->mark, filling, out);
-	fill(shell->record_group, filling, out);
-	fill(shell->check_killed, filling, out);
-	/* The folder may have been lost in a restart, and the environment with it. */
-	if (command->overlay_expected)
-		fill("[[ -e @D@/env ]]||{ printf env >|@D@/@ID@.why;exit 125;};", filling, out);
-	fill(shell->load_overlay, filling, out);
-	if (command->n_env)
-		fill(shell->load_call_env, filling, out);
-	if (command->dir)
-		fill(shell->enter_dir, filling, out);
-	fill(shell->prelude_close, filling, out);
-}
+	struct sp_buf exports SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 
-/* The step that is undone puts the variables where everybody can read them. */
-static void add_inline_env(const struct render_command *command, struct sp_buf *out)
-{
-	for (size_t i = 0; i < command->n_env; i++) {
-		sp_buf_addf(out, "export %s=", command->env[i].name);
-		sp_buf_add_shell(out, command->env[i].value);
-		sp_buf_addc(out, '\n');
+	if (!command->n_env)
+		return;
+	if (steps->env_in_files) {
+		add_piece(out, steps->shell.load_call_env, values);
+		return;
 	}
+	render_compose_env(command->env, command->n_env, &exports);
+	sp_buf_adds(out, sp_buf_str(&exports));
 }
 
 int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 		   const struct render_command *command, struct sp_buf *out)
 {
-	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
-	struct filling filling = { .private_dir = private_dir,
-				   .id = command->id,
-				   .mark = command->mark,
-				   .dir = command->dir };
 	const struct sp_render_shell *shell = &steps->shell;
-	struct render_command plain = *command;
+	struct sp_buf dir SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	char mark[24];
 
+	snprintf(mark, sizeof(mark), "%" PRIu64, command->mark);
+	sp_buf_add_shell(&dir, command->dir ? command->dir : ".");
 	if (command->in_file)
 		sp_buf_addf(&text, "%s/%s.cmd", private_dir, command->id);
 	else
 		sp_buf_add_shell(&text, command->text);
-	filling.command = sp_buf_str(&text);
-	add_sweep(private_dir, command->sweep, out);
-	if (!steps->env_in_files) {
-		add_inline_env(command, out);
-		plain.n_env = 0;
-	}
-	fill(shell->open, &filling, out);
-	fill(command->in_file ? shell->run_file : shell->run, &filling, out);
-	add_prelude(shell, &plain, &filling, out);
-	fill(shell->collect, &filling, out);
-	fill(shell->reap_group, &filling, out);
-	fill(shell->reap_marked, &filling, out);
-	fill(shell->close, &filling, out);
-	return text.error ? text.error : out->error;
+	if (dir.error || text.error)
+		return dir.error ? dir.error : text.error;
+
+	const struct value values[] = {
+		{ "@D@", private_dir },	   { "@ID@", command->id },
+		{ "@MARK@", mark },	   { "@DIR@", sp_buf_str(&dir) },
+		{ "@CMD@", sp_buf_str(&text) }, { "@ENV@", command->overlay_expected ? "1" : "0" },
+		{ NULL, NULL },
+	};
+
+	add_piece(out, shell->open, values);
+	add_sweep(out, private_dir, command->sweep);
+	add_piece(out, command->in_file ? shell->run_file : shell->run, values);
+	add_piece(out, shell->prelude_open, values);
+	add_piece(out, shell->mark, values);
+	add_piece(out, shell->record_group, values);
+	add_piece(out, shell->check_killed, values);
+	add_piece(out, shell->load_overlay, values);
+	add_call_env(out, steps, command, values);
+	if (command->dir)
+		add_piece(out, shell->enter_dir, values);
+	add_piece(out, shell->prelude_close, values);
+	add_piece(out, shell->collect, values);
+	add_piece(out, shell->reap_group, values);
+	add_piece(out, shell->reap_marked, values);
+	add_piece(out, shell->close, values);
+	return out->error;
+}
+
+/*
+ * What kill and signal stand on: r is the exit code, g the group. owned(PID)
+ * carries the mark; alive(PID) is no zombie; group: something of the group is
+ * alive; nap: a hundredth of a second.
+ */
+#define HELPERS                                                                                    \
+	"exec 2>/dev/null;r=0;g=;"                                                                 \
+	"owned(){ local l=;read -rd '' l <\"/proc/$1/limits\";[[ $l = *' @MARK@ '* ]];};"          \
+	"alive(){ s=;read -rd '' s <\"/proc/$1/stat\";s=${s##*) };[[ $s && $s != [ZX]* ]];};"      \
+	"group(){ kill -0 -- \"-$g\"||return;local p;for p in /proc/[0-9]*;do "                    \
+	"alive \"${p#/proc/}\"&&{ set -- $s;[[ $3 = \"$g\" ]]&&return;};done;return 1;};"          \
+	"nap(){ command -p sleep .01;}\n"
+
+/* Joins helpers, pieces (ended by NULL) and the exit. */
+static int compose_signal(const char *private_dir, const char *id, uint64_t mark, int signal,
+			  uint32_t grace_ms, const char *const *pieces, struct sp_buf *out)
+{
+	char mark_text[24], signal_text[12], grace[16];
+
+	snprintf(mark_text, sizeof(mark_text), "%" PRIu64, mark);
+	snprintf(signal_text, sizeof(signal_text), "%d", signal);
+	snprintf(grace, sizeof(grace), "%u", (grace_ms + 9) / 10);
+
+	const struct value values[] = {
+		{ "@D@", private_dir },	   { "@ID@", id },	 { "@MARK@", mark_text },
+		{ "@SIG@", signal_text }, { "@GRACE@", grace }, { NULL, NULL },
+	};
+
+	add_piece(out, HELPERS, values);
+	for (; *pieces; pieces++)
+		add_piece(out, *pieces, values);
+	sp_buf_adds(out, "exit $r\n");
+	return out->error;
 }
 
 int render_compose_kill(const struct sp_render_steps *steps, const char *private_dir,
@@ -156,53 +155,36 @@ int render_compose_kill(const struct sp_render_steps *steps, const char *private
 			struct sp_buf *out)
 {
 	const struct sp_render_shell *shell = &steps->shell;
-	const struct filling filling = { .private_dir = private_dir,
-					 .id = id,
-					 .mark = mark,
-					 .signal = signal,
-					 .grace = (grace_ms + 9) / 10 };
+	const char *const pieces[] = { shell->kill_marker, shell->kill_find,	 shell->kill_send,
+				       shell->kill_grace,  shell->kill_escalate, shell->kill_walk,
+				       NULL };
 
-	fill(shell->kill_marker, &filling, out);
-	fill(shell->kill_find, &filling, out);
-	fill(shell->kill_send, &filling, out);
-	fill(shell->kill_grace, &filling, out);
-	fill(shell->kill_escalate, &filling, out);
-	fill(shell->kill_walk, &filling, out);
-	return out->error;
+	return compose_signal(private_dir, id, mark, signal, grace_ms, pieces, out);
 }
 
 int render_compose_signal(const struct sp_render_steps *steps, const char *private_dir,
 			  const char *id, uint64_t mark, int signal, struct sp_buf *out)
 {
-	const struct filling filling = {
-		.private_dir = private_dir, .id = id, .mark = mark, .signal = signal
-	};
+	const char *const pieces[] = { steps->shell.signal_send, NULL };
 
-	/* Accepted and not there yet: its record is about to be written. */
-	fill("exec 4<> <(:);for((i=0;i<500;i++));do [[ -s @D@/@ID@.pg ]]&&break;" 
-	     "read -t .01 -u 4;done;", &filling, out);
-	fill(steps->shell.kill_find, &filling, out);
-	fill(steps->shell.signal_send, &filling, out);
-	return out->error;
+	return compose_signal(private_dir, id, mark, signal, 0, pieces, out);
 }
 
 int render_compose_env(const struct sp_env *env, size_t n_env, struct sp_buf *out)
 {
+	/* Single quotes hold whatever IFS and POSIXLY_CORRECT an earlier line has set. */
 	for (size_t i = 0; i < n_env; i++) {
 		sp_buf_addf(out, "export %s=", env[i].name);
 		sp_buf_add_shell(out, env[i].value);
 		sp_buf_addc(out, '\n');
 	}
-	/* The last word of a sourced file is its code. */
-	sp_buf_adds(out, ":\n");
 	return out->error;
 }
 
-int render_compose_wrapped(const char *text, struct sp_buf *out)
+int render_compose_wrapped(const char *text, size_t len, struct sp_buf *out)
 {
-	/* In the same shell, so that its group, its input and its code stay what they are. */
-	sp_buf_adds(out, "eval \"$(echo ");
-	sp_buf_add_base64(out, text, strlen(text));
-	sp_buf_adds(out, "|base64 -d)\"");
-	return out->error;
+	/* exec keeps process and descriptors: the text is not read from stdin, which stays the command's. */
+	sp_buf_adds(out, "exec -a \"$0\" \"$BASH\" -c \"$(echo ");
+	sp_buf_add_base64(out, text, len);
+	return sp_buf_adds(out, " | base64 -d)\"");
 }
