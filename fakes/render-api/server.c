@@ -139,6 +139,17 @@ static int open_all(struct api *api, const struct fake_api_options *options, sig
 	return rc ? rc : open_loop(api, err);
 }
 
+/* How sandboxes are isolated, and where their memory-backed directory is ("{id}" stands for the sandbox's id). */
+static void add_mode(struct sp_buf *line, struct api *api)
+{
+	bool plain = fake_engine_mode(api->engine) == FAKE_PLAIN;
+	struct sp_buf dir SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	sp_buf_addf(&dir, "%s%s", plain ? api->state_dir : "", plain ? "/{id}/dev" : "/dev");
+	json_str(line, "mode", plain ? "plain" : "namespaces");
+	json_str(line, "memory_dir", sp_buf_str(&dir));
+}
+
 static int announce(struct api *api, bool json, struct sp_error *err)
 {
 	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
@@ -161,6 +172,7 @@ static int announce(struct api *api, bool json, struct sp_error *err)
 		json_str(&line, "workspace_id", workspace->id);
 		json_str(&line, "control_url", sp_buf_str(&control_url));
 		json_str(&line, "control_token", api->control_token);
+		add_mode(&line, api);
 		json_close(&line, '}');
 	} else {
 		sp_buf_addf(&line,

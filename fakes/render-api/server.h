@@ -26,7 +26,7 @@ struct fake_api_options {
 	/* Faults by switch, as `--fault` names them. */
 	const char *const *faults;
 	size_t n_faults;
-	/* Print the JSON line `{base_url, api_key, workspace_id, control_url, control_token}` on stdout as soon as it listens; else the same as text. */
+	/* Print the JSON line `{base_url, api_key, workspace_id, control_url, control_token, mode, memory_dir}` on stdout as soon as it listens; else the same as text. */
 	bool json;
 	/* End when the process that started us ends. */
 	bool die_with_parent;
