@@ -8,14 +8,18 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
-/* The suites of a selection, each once and in order. */
-static size_t list_suites(const struct sp_selection *selection, const struct sp_suite **suites)
+/* The suites of a selection, each once and in order, and the first case of each. */
+static size_t list_suites(const struct sp_selection *selection, const struct sp_suite **suites,
+			  const struct sp_case_def **firsts)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < selection->len; i++)
-		if (!n || suites[n - 1] != selection->suites[i])
-			suites[n++] = selection->suites[i];
+	for (size_t i = 0; i < selection->len; i++) {
+		if (n && suites[n - 1] == selection->suites[i])
+			continue;
+		suites[n] = selection->suites[i];
+		firsts[n++] = selection->cases[i];
+	}
 	return n;
 }
 
@@ -48,24 +52,24 @@ static int write_run(struct sp_results_writer *writer, const struct sp_run_optio
 }
 
 static int write_skip(struct sp_results_writer *writer, const struct sp_run_options *options,
-		      const struct sp_suite *suite, const char *reason)
+		      const struct sp_suite *suite, const struct sp_case_def *def,
+		      const char *reason)
 {
-	struct sp_buf id SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_result_case result = {
+		.id = (char *)def->id,
 		.suite = (char *)suite->name,
 		.subject = (char *)(options->n_subjects ? options->subjects[0].shown : ""),
-		.clause = (char *)"",
-		.level = (char *)"MUST",
+		.clause = (char *)def->clause,
+		.level = (char *)(def->level == SP_SHOULD ? "SHOULD" : "MUST"),
 		.verdict = SP_SKIP,
 		.message = (char *)reason,
 		.start = sp_wall_ms(),
 		.attempt = 1,
-		.file = (char *)"",
+		.file = (char *)(def->file ? def->file : ""),
+		.line = def->line,
 		.tags = (char *)"",
 	};
 
-	sp_buf_addf(&id, "%s.not-run", suite->name);
-	result.id = (char *)sp_buf_str(&id);
 	if (options->listener.case_ended)
 		options->listener.case_ended(options->listener.arg, &result);
 	return sp_results_write_case(writer, &result);
@@ -74,18 +78,19 @@ static int write_skip(struct sp_results_writer *writer, const struct sp_run_opti
 int cli_skip_all(const struct sp_run_options *options, const char *reason,
 		 struct sp_result_end *ret_end, struct sp_error *err)
 {
-	const struct sp_suite **suites SP_FREE =
-		calloc(options->selection.len + 1, sizeof(*suites));
-	size_t n_suites = suites ? list_suites(&options->selection, suites) : 0;
-	struct sp_result_end end = { .skipped = n_suites, .exit_code = SP_EXIT_NOTHING_RAN };
+	size_t most = options->selection.len + 1;
+	const struct sp_suite **suites SP_FREE = calloc(most, sizeof(*suites));
+	const struct sp_case_def **firsts SP_FREE = calloc(most, sizeof(*firsts));
+	size_t n = suites && firsts ? list_suites(&options->selection, suites, firsts) : 0;
+	struct sp_result_end end = { .skipped = n, .exit_code = SP_EXIT_NOTHING_RAN };
 	struct sp_results_writer *writer;
 	int rc = sp_results_create(options->results_path, &writer, err);
 
 	if (rc)
 		return SP_EXIT_HARNESS;
-	(void)write_run(writer, options, suites, n_suites);
-	for (size_t i = 0; i < n_suites; i++)
-		(void)write_skip(writer, options, suites[i], reason);
+	(void)write_run(writer, options, suites, n);
+	for (size_t i = 0; i < n; i++)
+		(void)write_skip(writer, options, suites[i], firsts[i], reason);
 	(void)sp_results_write_end(writer, &end);
 	rc = sp_results_close(writer);
 	*ret_end = end;
