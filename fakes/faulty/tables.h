@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that the registry joins: one file a theme. */
+/* The tables of faults: one a file, listed in faulty.c. */
 #ifndef FAKE_FAULTY_TABLES_H
 #define FAKE_FAULTY_TABLES_H
 
 #include <sandproof/seams.h>
 
+/* One file's faults, in any order; static. */
 struct fault_table {
 	const struct sp_fault *faults;
 	size_t len;
 };
 
+/* Defines a table over the array `array` of this file. */
+#define FAULT_TABLE(name, array)                                                                   \
+	const struct fault_table name = { array, sizeof(array) / sizeof((array)[0]) }
+
 /* Steps of the Render provider, undone one at a time. */
 extern const struct fault_table fault_table_steps;
+/* The kill suite's, by theme. */
+extern const struct fault_table fault_kill_kill;
+extern const struct fault_table fault_kill_tell;
+extern const struct fault_table fault_kill_abort;
+extern const struct fault_table fault_kill_wait;
+extern const struct fault_table fault_kill_codes;
+extern const struct fault_table fault_kill_ends;
+extern const struct fault_table fault_kill_steps;
 
 #endif

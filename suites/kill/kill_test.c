@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table itself: ids, clauses and faults are whole. What the cases see is shown by the faults. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <base/files.h>
 #include <suites/kill/kill.h>
-
-/* The program links the records without the runner behind sp_case_*; nothing here runs a case. */
 
 static const struct sp_case_def *case_at(size_t i)
 {

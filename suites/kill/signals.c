@@ -166,7 +166,7 @@ static bool spawn_listener(struct kill_scene *s, const struct sp_fifo *heard)
 /* Each declared signal is heard as itself, and the command goes on answering. */
 void kill_tell_each(struct sp_case *t)
 {
-	static const int signals[] = { SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGTERM };
+	static const int signals[] = { SIGUSR1, SIGUSR2, SIGHUP, SIGTERM };
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 	struct sp_answerer answerer;
 	struct sp_fifo heard;
@@ -188,7 +188,7 @@ void kill_tell_each(struct sp_case *t)
 		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that was told"));
 		told++;
 	}
-	SP_CHECK(t, told > 0, "at least one of USR1, USR2, HUP, WINCH and TERM is declared");
+	SP_CHECK(t, told > 0, "at least one of USR1, USR2, HUP and TERM is declared");
 	SP_REQUIRE(sp_answerer_end(&answerer) && sp_spawned_wait(&s.child, &exit));
 	SP_CHECK_INT(t, SP_ANSWERER_CODE, exit.code, "its own code");
 	SP_CHECK_STR(t, "exited", sp_exit_how_name(exit.how), "the reason");

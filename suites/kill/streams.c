@@ -133,7 +133,7 @@ void kill_stream_bound_kill(struct sp_case *t)
 /* Whether the bytes are exactly the writer's lines 0 … n-1. */
 static bool check_lines(struct sp_case *t, const struct sp_bytes *bytes, unsigned long long lines)
 {
-	char line[16];
+	char line[32];
 
 	if (!SP_CHECK_INT(t, (long long)(lines * LINE), (long long)bytes->len,
 			  "bytes read of what was written"))
