@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <fakes/render-api/routes.h>
 
+#include <stdio.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
