@@ -343,6 +343,8 @@ int render_exec(void *self, const struct sp_exec_options *options,
 		sp_exec_result_done(&result);
 		rc = render_sandbox_check(sandbox, &inner);
 	}
+	if (rc == SP_NOT_FOUND && options->cwd)
+		sp_error_set(&inner, rc, "the folder %s does not exist; nothing ran", options->cwd);
 	if (!rc)
 		*ret_result = result;
 	else if (err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The bare platform: commands and transfers exactly as given, without wrapper, cap or env files. */
+/* The bare platform, for whoever measures it. */
 #include "internal.h"
+
+#include <string.h>
 
 static int raw_exec(void *self, const char *sandbox_id, const char *command,
 		    struct sp_exec_result *ret_result, struct sp_cancel *cancel,
@@ -13,7 +15,7 @@ static int raw_start_and_drop(void *self, const char *sandbox_id, const char *co
 			      struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_run *run;
-	int rc = render_run_open(self, sandbox_id, command, cancel, &run, err);
+	int rc = render_run_open(self, sandbox_id, command, strlen(command), cancel, &run, NULL, err);
 
 	if (!rc)
 		render_run_close(run);
@@ -33,10 +35,24 @@ static int raw_download(void *self, const char *sandbox_id, const char *path,
 	return render_download(self, sandbox_id, path, ret_bytes, ret_is_archive, cancel, err);
 }
 
+static int raw_snapshot(void *self SP_UNUSED, const char *sandbox_id SP_UNUSED,
+			const char *name SP_UNUSED, enum sp_snapshot_kind kind SP_UNUSED,
+			char **ret_snapshot_id SP_UNUSED, struct sp_cancel *cancel SP_UNUSED,
+			struct sp_error *err)
+{
+	return sp_error_set(err, SP_UNSUPPORTED, "render: snapshots are not built yet");
+}
+
 const struct sp_platform_ops render_platform_ops = {
 	.version = SP_PLATFORM_VERSION,
 	.raw_exec = raw_exec,
 	.raw_start_and_drop = raw_start_and_drop,
 	.raw_upload = raw_upload,
 	.raw_download = raw_download,
+	.raw_snapshot = raw_snapshot,
 };
+
+struct sp_platform sp_render_platform(struct sp_provider *provider)
+{
+	return (struct sp_platform){ &render_platform_ops, provider->self };
+}

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The provider: makes, finds and removes sandboxes. */
+/* The provider: what makes, finds and removes sandboxes. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *provider_name(void *self)
+static const char *provider_name(void *self SP_UNUSED)
 {
-	(void)self;
 	return "render";
 }
 
@@ -16,41 +15,47 @@ static const struct sp_capabilities *provider_capabilities(void *self)
 	return &((struct render_core *)self)->capabilities;
 }
 
-static void unref_cancel(struct sp_cancel **cancel)
-{
-	*cancel = sp_cancel_unref(*cancel);
-}
-
-/* Removes what a failed create made; by its own clock, since the caller's has usually run out. */
-static void undo(struct render_core *core, const char *id)
-{
-	struct sp_cancel *limit SP_CLEANUP(unref_cancel) = sp_cancel_new();
-
-	if (!core->steps.terminate_aborted_create)
-		return;
-	sp_cancel_set_deadline(limit, sp_deadline_ms(RENDER_CLEANUP_MS));
-	(void)render_terminate(core, id, limit, NULL);
-}
-
-static int make_ready(struct render_core *core, const char *id,
-		      const struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
-		      struct sp_error *err)
+/* From the new id to a handle that takes commands and has its environment. */
+static int bring_up(struct render_core *core, const char *id, const struct sp_create_options *options,
+		    struct sp_sandbox *ret_sandbox, struct sp_error *err)
 {
 	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
-	int rc = render_wait_ready(core, id, options->cancel, err);
+	int rc = sp_cancel_check(options->cancel, err);
 
+	if (!rc)
+		rc = render_wait_ready(core, id, options->cancel, err);
 	if (!rc)
 		rc = render_sandbox_open(core, id, options->cancel, &sandbox, err);
 	if (!rc && options->n_env)
 		rc = render_env_set(sandbox.self, options->env, options->n_env, options->cancel, err);
+	/* The abort that came last still counts: after this there is a caller who owns it. */
 	if (!rc)
 		rc = sp_cancel_check(options->cancel, err);
-	if (rc) {
+	if (rc)
 		sp_sandbox_done(&sandbox);
-		return rc;
+	else
+		*ret_sandbox = sandbox;
+	return rc;
+}
+
+/* The first error stays the answer; an id that could not be ended is named with it. */
+static void take_back(struct render_core *core, const char *id, int rc, struct sp_error *err)
+{
+	struct sp_cancel *limit;
+	struct sp_error inner = SP_ERROR_INIT;
+
+	if ((rc == SP_ABORTED || rc == SP_TIMED_OUT) && !core->steps.terminate_aborted_create)
+		return;
+	limit = sp_cancel_new();
+	if (limit)
+		sp_cancel_set_deadline(limit, sp_deadline_ms(RENDER_CLEANUP_MS));
+	if (render_terminate(core, id, limit, &inner)) {
+		char words[SP_ERROR_TEXT];
+
+		snprintf(words, sizeof(words), "sandbox %s may still be there: %.300s", id, inner.message);
+		sp_error_set_detail(err, words);
 	}
-	*ret_sandbox = sandbox;
-	return 0;
+	sp_cancel_unref(limit);
 }
 
 static int provider_create(void *self, const struct sp_create_options *options,
@@ -58,18 +63,20 @@ static int provider_create(void *self, const struct sp_create_options *options,
 {
 	struct render_core *core = self;
 	char *id SP_FREE = NULL;
-	int rc = core->steps.may_start(options->cancel) ? 0 : sp_cancel_check(options->cancel, err);
+	int rc = 0;
 
-	/* Secrets are not part of the create call: the service would show them to every command for ever. */
-	if (!rc)
+	if (core->steps.names_before_merge)
 		rc = render_check_names(core, options->env, options->n_env, err);
-	if (!rc)
-		rc = render_post_create(core, options, &id, err);
 	if (rc)
 		return rc;
-	rc = make_ready(core, id, options, ret_sandbox, err);
+	if (!core->steps.may_start(options->cancel))
+		return sp_cancel_check(options->cancel, err);
+	rc = render_post_create(core, options, &id, err);
 	if (rc)
-		undo(core, id);
+		return rc;
+	rc = bring_up(core, id, options, ret_sandbox, err);
+	if (rc)
+		take_back(core, id, rc, err);
 	return rc;
 }
 
@@ -77,15 +84,20 @@ static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sa
 			   struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_core *core = self;
-	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
-	int rc = render_wait_ready(core, id, cancel, err);
+	struct sp_error inner = SP_ERROR_INIT;
+	int rc = sp_cancel_check(cancel, &inner);
 
 	if (!rc)
-		rc = render_sandbox_open(core, id, cancel, &sandbox, err);
-	if (rc && rc != SP_GONE)
-		return rc;
-	*ret_sandbox = sandbox;
-	return 0;
+		rc = render_wait_ready(core, id, cancel, &inner);
+	if (!rc)
+		rc = render_sandbox_open(core, id, cancel, ret_sandbox, &inner);
+	if (rc == SP_GONE) {
+		*ret_sandbox = (struct sp_sandbox)SP_SANDBOX_INIT;
+		return 0;
+	}
+	if (rc && err)
+		*err = inner;
+	return rc;
 }
 
 static int provider_destroy(void *self, const char *id, struct sp_cancel *cancel,
@@ -102,8 +114,10 @@ static int provider_list(void *self, struct sp_id_list *ret_list, struct sp_canc
 
 static void provider_close(void *self)
 {
-	render_join_released(self, true);
-	render_core_unref(self);
+	struct render_core *core = self;
+
+	render_join_released(core, true);
+	render_core_unref(core);
 }
 
 static const struct sp_provider_ops provider_ops = {
@@ -125,14 +139,6 @@ int sp_render_open(const struct sp_render_options *options, struct sp_provider *
 
 	if (rc)
 		return rc;
-	ret_provider->ops = &provider_ops;
-	ret_provider->self = core;
+	*ret_provider = (struct sp_provider){ &provider_ops, core };
 	return 0;
-}
-
-struct sp_platform sp_render_platform(struct sp_provider *provider)
-{
-	if (!provider || provider->ops != &provider_ops)
-		return (struct sp_platform)SP_PLATFORM_INIT;
-	return (struct sp_platform){ &render_platform_ops, provider->self };
 }

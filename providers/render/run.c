@@ -92,7 +92,7 @@ static int run_once(struct render_core *core, const char *id, const char *text, 
 					  .accept = "text/event-stream" };
 	struct sp_http_stream stream;
 	const char *type;
-	bool wrapped;
+	bool wrapped = false;
 	int rc;
 
 	*ret_sent = false;

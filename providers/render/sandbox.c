@@ -27,23 +27,9 @@ void render_sandbox_unref(struct render_sandbox *sandbox)
 
 int render_sandbox_check(struct render_sandbox *sandbox, struct sp_error *err)
 {
-	if (!atomic_load(&sandbox->destroyed))
-		return 0;
-	return sp_error_set(err, SP_GONE, "sandbox %s was destroyed by this handle", sandbox->id);
-}
-
-void render_command_ended(struct render_sandbox *sandbox, const char *id)
-{
-	char(*longer)[RENDER_ID_LEN + 1];
-
-	pthread_mutex_lock(&sandbox->lock);
-	longer = reallocarray(sandbox->ended, sandbox->n_ended + 1, sizeof(*longer));
-	/* Without memory a few small files stay until the sandbox goes. */
-	if (longer) {
-		sandbox->ended = longer;
-		memcpy(longer[sandbox->n_ended++], id, RENDER_ID_LEN + 1);
-	}
-	pthread_mutex_unlock(&sandbox->lock);
+	if (atomic_load(&sandbox->destroyed))
+		return sp_error_set(err, SP_GONE, "sandbox %s was destroyed by this handle", sandbox->id);
+	return 0;
 }
 
 static const char *sandbox_id(void *self)
@@ -59,19 +45,19 @@ static const char *sandbox_root(void *self)
 static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_sandbox *sandbox = self;
-	int rc = render_terminate(sandbox->core, sandbox->id, cancel, err);
+	int rc;
 
-	if (!rc)
-		atomic_store(&sandbox->destroyed, true);
+	/* Before the request: a command that ends by it shall not pass for one that ended by itself. */
+	atomic_store(&sandbox->destroyed, true);
+	rc = render_terminate(sandbox->core, sandbox->id, cancel, err);
+	if (rc)
+		atomic_store(&sandbox->destroyed, false);
 	return rc;
 }
 
 static void sandbox_close(void *self)
 {
-	struct render_sandbox *sandbox = self;
-
-	render_join_released(sandbox->core, false);
-	render_sandbox_unref(sandbox);
+	render_sandbox_unref(self);
 }
 
 static const struct sp_sandbox_ops sandbox_ops = {
@@ -82,47 +68,55 @@ static const struct sp_sandbox_ops sandbox_ops = {
 	.spawn = render_spawn,
 	.fs_read = render_fs_read,
 	.fs_write = render_fs_write,
+	.fs_list = render_fs_list,
+	.fs_mkdir = render_fs_mkdir,
+	.fs_remove = render_fs_remove,
+	.fs_rename = render_fs_rename,
+	.fs_exists = render_fs_exists,
+	.fs_lstat = render_fs_lstat,
 	.env_set = render_env_set,
 	.timeline = render_timeline,
 	.destroy = sandbox_destroy,
 	.close = sandbox_close,
 };
 
-/* The private folder's path with the sandbox's id in the place of "{id}". */
-static char *private_dir(const char *template, const char *id)
+/* The private folder of this sandbox. */
+static char *fill_in(const char *pattern, const char *id)
 {
-	const char *at = strstr(template, "{id}");
-	char *dir = NULL;
+	struct sp_buf dir SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const char *at = strstr(pattern, "{id}");
 
 	if (!at)
-		return strdup(template);
-	return asprintf(&dir, "%.*s%s%s", (int)(at - template), template, id, at + 4) < 0 ? NULL : dir;
+		return strdup(pattern);
+	sp_buf_add(&dir, pattern, (size_t)(at - pattern));
+	sp_buf_addf(&dir, "%s%s", id, at + 4);
+	return sp_buf_take(&dir, NULL);
 }
 
-/* One command: the private folder, and where commands start. */
-static int look_inside(struct render_sandbox *sandbox, struct sp_cancel *cancel,
-		       struct sp_error *err)
+/* One bare command: it wakes the sandbox, makes the private folder, and says where commands start. */
+static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	const char *root;
+	size_t len;
 	int rc;
 
-	sp_buf_addf(&command, "[[ -d %s ]]||mkdir -p -m 700 %s||exit;printf %%s \"$PWD\"", sandbox->dir,
-		    sandbox->dir);
-	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&command), SP_BUF_LINE, cancel,
-			  &result, err);
+	sp_buf_addf(&text, "command -p mkdir -pm700 -- %s&&pwd", sandbox->dir);
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel, &result,
+			  err);
 	if (rc)
 		return rc;
 	root = (const char *)result.stdout_bytes.data;
-	if (result.exit_code || !root || *root != '/' || strlen(root) != result.stdout_bytes.len) {
-		sp_error_set(err, SP_IO, "the private folder %s cannot be made in sandbox %s",
-			     sandbox->dir, sandbox->id);
+	len = result.stdout_bytes.len;
+	if (result.exit_code || len < 2 || *root != '/' || root[len - 1] != '\n' || strlen(root) != len) {
+		sp_error_set(err, SP_UNAVAILABLE, "sandbox %s cannot be prepared (code %d)", sandbox->id,
+			     result.exit_code);
 		sp_error_set_detail(err, (const char *)result.stderr_bytes.data);
-		return SP_IO;
+		return SP_UNAVAILABLE;
 	}
-	sandbox->root = strdup(root);
-	return sandbox->root ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a handle");
+	sandbox->root = strndup(root, len - 1);
+	return sandbox->root ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 }
 
 int render_sandbox_open(struct render_core *core, const char *id, struct sp_cancel *cancel,
@@ -132,19 +126,20 @@ int render_sandbox_open(struct render_core *core, const char *id, struct sp_canc
 	int rc;
 
 	if (!sandbox)
-		return sp_error_set(err, SP_INTERNAL, "no memory for a handle");
+		return sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 	atomic_init(&sandbox->refs, 1);
 	pthread_mutex_init(&sandbox->lock, NULL);
 	sandbox->core = render_core_ref(core);
 	sandbox->id = strdup(id);
-	sandbox->dir = private_dir(core->private_dir, id);
-	rc = sandbox->id && sandbox->dir ? look_inside(sandbox, cancel, err) :
-					   sp_error_set(err, SP_INTERNAL, "no memory for a handle");
+	sandbox->dir = fill_in(core->private_dir, id);
+	if (sandbox->id && sandbox->dir)
+		rc = prepare(sandbox, cancel, err);
+	else
+		rc = sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 	if (rc) {
 		render_sandbox_unref(sandbox);
 		return rc;
 	}
-	ret_sandbox->ops = &sandbox_ops;
-	ret_sandbox->self = sandbox;
+	*ret_sandbox = (struct sp_sandbox){ &sandbox_ops, sandbox };
 	return 0;
 }

@@ -72,6 +72,14 @@ static void add_call_env(struct sp_buf *out, const struct sp_render_steps *steps
 	sp_buf_adds(out, sp_buf_str(&exports));
 }
 
+/* One word, and no option of bash's even if it looks like one. */
+static void add_command(struct sp_buf *out, const char *text)
+{
+	if (*text == '-' || *text == '+')
+		sp_buf_adds(out, "-- ");
+	sp_buf_add_shell(out, text);
+}
+
 int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 		   const struct render_command *command, struct sp_buf *out)
 {
@@ -85,7 +93,7 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	if (command->in_file)
 		sp_buf_addf(&text, "%s/%s.cmd", private_dir, command->id);
 	else
-		sp_buf_add_shell(&text, command->text);
+		add_command(&text, command->text);
 	if (dir.error || text.error)
 		return dir.error ? dir.error : text.error;
 
@@ -184,7 +192,7 @@ int render_compose_env(const struct sp_env *env, size_t n_env, struct sp_buf *ou
 int render_compose_wrapped(const char *text, size_t len, struct sp_buf *out)
 {
 	/* exec keeps process and descriptors: the text is not read from stdin, which stays the command's. */
-	sp_buf_adds(out, "exec -a \"$0\" \"$BASH\" -c \"$(echo ");
+	sp_buf_adds(out, "exec -a \"$0\" \"$BASH\" -c -- \"$(echo ");
 	sp_buf_add_base64(out, text, len);
 	return sp_buf_adds(out, " | base64 -d)\"");
 }
