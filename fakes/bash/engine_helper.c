@@ -3,7 +3,7 @@
  * One scenario with an engine of its own, in a process of its own: an engine
  * wants a process without threads, and may move it into a user namespace.
  *
- *   engine_helper plain|namespaces CASE FOLDER     0 passed, 1 failed (reasons on stderr), 77 skipped
+ *   engine_helper auto|plain|namespaces CASE FOLDER  0 passed, 1 failed (reasons on stderr), 77 skipped
  *   engine_helper plain|namespaces -c TEXT FOLDER  runs TEXT in a sandbox, for a look by hand
  *   engine_helper --list                           names of the cases, each with the modes it is for
  */
@@ -831,6 +831,15 @@ static void case_many(void)
 		destroy(sandboxes[i]);
 }
 
+/* Says what was chosen. */
+static void case_mode(void)
+{
+	printf("%s\n", plain() ? "plain" : "namespaces");
+	for (const char *const *name = fake_engine_cannot_hold(engine); *name; name++)
+		printf("%s\n", *name);
+	fflush(stdout);
+}
+
 #define PLAIN 1
 #define NAMESPACES 2
 #define BOTH (PLAIN | NAMESPACES)
@@ -865,6 +874,8 @@ static const struct helper_case {
 	{ "many", case_many, BOTH },
 	{ "left", case_left, BOTH },
 	{ "killed", case_killed, NAMESPACES },
+	/* For questions by name only. */
+	{ "mode", case_mode, 0 },
 };
 
 static const char *hand_text;
@@ -907,6 +918,13 @@ static int run_case(const struct helper_case *which, enum fake_mode mode)
 	return failures ? 1 : 0;
 }
 
+static enum fake_mode mode_of(const char *word)
+{
+	return !strcmp(word, "plain") ? FAKE_PLAIN :
+	       !strcmp(word, "auto")  ? FAKE_AUTO :
+					FAKE_NAMESPACES;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
@@ -917,19 +935,19 @@ int main(int argc, char **argv)
 	if (argc != 4 && argc != 5)
 		return 2;
 	alarm(PATIENCE);
-	/* What a server has and a command must not get. */
-	setenv("SERVER_SECRET", "canary", 1);
+	/* What a server has and a command must not get; its environment holds a SERVER_SECRET. */
+	if (!getenv("SERVER_SECRET"))
+		setenv("SERVER_SECRET", "canary", 1);
 	signal(SIGPIPE, SIG_IGN);
 	(void)!fcntl(1, F_DUPFD, 50);
 	folder = argv[argc - 1];
 	if (!strcmp(argv[2], "-c") && argc == 5) {
 		hand_text = argv[3];
 		return run_case(&(struct helper_case){ "hand", run_by_hand, BOTH },
-				strcmp(argv[1], "plain") ? FAKE_NAMESPACES : FAKE_PLAIN);
+				mode_of(argv[1]));
 	}
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		if (!strcmp(cases[i].name, argv[2]))
-			return run_case(&cases[i], strcmp(argv[1], "plain") ? FAKE_NAMESPACES :
-									      FAKE_PLAIN);
+			return run_case(&cases[i], mode_of(argv[1]));
 	return 2;
 }

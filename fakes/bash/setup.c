@@ -40,7 +40,9 @@
 /*
  * Harmless in namespaces of one's own. Everything else reaches the host: its
  * clock, disks, modules, raw memory, network, mounts (a devtmpfs shows all of
- * its disks), and by ptrace a child of ours that has not executed bash yet.
+ * its disks). It also keeps commands from looking into a child of ours that has
+ * not executed bash yet and shares the server's memory: the kernel lets nobody
+ * trace a process that has more capabilities.
  */
 static const int keep_caps[] = {
 	CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER,	    CAP_FSETID,	    CAP_KILL,	 CAP_SETGID,
