@@ -260,6 +260,15 @@ static void end_sandboxes(struct api *api)
 	}
 }
 
+/* Takes the signals that ended us: left pending they would end the process before it could tell its code. */
+static void take_signals(struct api *api)
+{
+	struct signalfd_siginfo info;
+
+	while (api->signal_fd >= 0 && read(api->signal_fd, &info, sizeof(info)) > 0)
+		;
+}
+
 static void close_all(struct api *api)
 {
 	struct workspace *workspace;
@@ -277,6 +286,7 @@ static void close_all(struct api *api)
 		workspace_free(workspace);
 	api_listener_done(&api->listener);
 	sp_close(api->epoll_fd);
+	take_signals(api);
 	sp_close(api->signal_fd);
 	if (api->state_dir)
 		sp_remove_tree(api->state_dir);
