@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 
 #include <base/buf.h>
@@ -17,6 +18,9 @@
 /* Limits that turn a hang into a failure. */
 #define START_LIMIT_MS 20000
 #define STOP_LIMIT_MS 20000
+/* Below this a sandbox fails somewhere in the middle, with a reason that nobody understands. */
+#define ROOM_BYTES (8 * 1024 * 1024)
+#define ROOM_FILES 256
 /* How much of the server's stderr is quoted. */
 #define LAST_WORDS 300
 
@@ -194,10 +198,34 @@ static int launch(struct cli_fake *fake, const char *program, struct sp_error *e
 	return rc;
 }
 
+int cli_fake_check_room(const char *root, struct sp_error *err)
+{
+	struct statvfs st;
+	unsigned long long bytes;
+
+	if (statvfs(root, &st))
+		return sp_error_set_errno(err, errno, "cannot use the temporary folder %s", root);
+	bytes = (unsigned long long)st.f_bavail * st.f_frsize;
+	if (bytes < ROOM_BYTES)
+		return sp_error_set(err, SP_IO,
+				    "the temporary folder %s is full: %llu KiB are free, sandboxes "
+				    "need %d MiB (set TMPDIR to another place)",
+				    root, bytes / 1024, ROOM_BYTES / 1024 / 1024);
+	/* Some file systems do not count files. */
+	if (st.f_files && st.f_favail < ROOM_FILES)
+		return sp_error_set(err, SP_IO,
+				    "the temporary folder %s has room for %llu more files only (set "
+				    "TMPDIR to another place)",
+				    root, (unsigned long long)st.f_favail);
+	return 0;
+}
+
 int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *err)
 {
-	int rc = cli_fake_dir(sp_tmp_root(), &fake->dir, err);
+	int rc = cli_fake_check_room(sp_tmp_root(), err);
 
+	if (!rc)
+		rc = cli_fake_dir(sp_tmp_root(), &fake->dir, err);
 	if (!rc)
 		rc = launch(fake, program, err);
 	if (!rc)

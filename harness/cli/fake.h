@@ -43,6 +43,9 @@ void cli_fake_stop(struct cli_fake *fake);
  */
 int cli_fake_dir(const char *root, char **ret_path, struct sp_error *err);
 
+/* Whether a folder has room for sandboxes; SP_IO says how much is free. */
+int cli_fake_check_room(const char *root, struct sp_error *err);
+
 /* Reads the server's one line into the struct; SP_PROTOCOL names what is missing. */
 int cli_fake_read_line(const char *line, size_t len, struct cli_fake *fake, struct sp_error *err);
 
