@@ -71,7 +71,20 @@ struct run {
 	bool temporary;
 	/* Why nothing can run, or empty. */
 	struct sp_error no_credentials;
+	/* Credentials from the environment, ended by NULL. */
+	const char *secrets[3];
 };
+
+/* What must not stand in any result. */
+static void take_secrets(struct run *run)
+{
+	static const char *const names[] = { "RENDER_API_KEY", "SANDPROOF_CONTROL_TOKEN" };
+	size_t n = 0;
+
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		if (getenv(names[i]))
+			run->secrets[n++] = getenv(names[i]);
+}
 
 static struct sp_run_options run_options(struct run *run)
 {
@@ -101,6 +114,7 @@ static struct sp_run_options run_options(struct run *run)
 	o.results_path = run->results_path;
 	o.rerun_prefix = plan->rerun_prefix;
 	o.defect = plan->fault ? plan->fault->id : NULL;
+	o.secrets = run->secrets;
 	o.listener = cli_console_listener(run->console);
 	o.seed = args->seed.value;
 	/* A seed that nobody named is still recorded, so that the run can be repeated. */
@@ -183,6 +197,7 @@ static int open_run(struct run *run, struct sp_error *err)
 	FILE *stream = run->plan.report_on_stdout ? stderr : stdout;
 	int rc = 0;
 
+	take_secrets(run);
 	run->registry = cli_registry_new(&options);
 	if (!run->registry)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");

@@ -835,6 +835,8 @@ int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret
 	s->options = options;
 	s->begun = sp_now();
 	s->redact = sp_redact_new();
+	for (const char *const *at = options->secrets; s->redact && at && *at; at++)
+		(void)sp_redact_add(s->redact, *at);
 	sp_random_id(s->run_id, sizeof(s->run_id) - 1);
 	sp_subreaper();
 	rc = open_signals(s, &before, &why);

@@ -112,6 +112,8 @@ struct sp_run_options {
 	const char *rerun_prefix;
 	/* Id of an applied fault, or NULL. */
 	const char *defect;
+	/* Credentials in use: no result holds them in any encoding. Ended by NULL; NULL: none. */
+	const char *const *secrets;
 	struct sp_run_listener listener;
 };
 
