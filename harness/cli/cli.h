@@ -23,11 +23,17 @@ struct cli_command {
 	const char *instead;
 };
 
+/* Runs the suites against a provider. */
 extern const struct cli_command cli_run_command;
+/* Lists cases or faults. */
 extern const struct cli_command cli_list_command;
+/* Explains a case, a clause or a fault. */
 extern const struct cli_command cli_show_command;
+/* Makes a report from results. */
 extern const struct cli_command cli_report_command;
+/* Serves the stand-in for Render's API. */
 extern const struct cli_command cli_fake_api_command;
+/* Explains a command or a topic. */
 extern const struct cli_command cli_help_command;
 
 /* All subcommands in the order of the help text, those that are not built yet included. */

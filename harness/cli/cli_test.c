@@ -17,6 +17,24 @@
 /* Limit that turns a hang into a failure. */
 #define LIMIT_MS 120000
 
+/* The last run of whoever runs the tests is theirs: ours is kept elsewhere. */
+static char *state;
+
+static void open_state(void)
+{
+	if (!sp_tmp_dir("cli-test-", &state, NULL))
+		setenv("XDG_STATE_HOME", state, 1);
+}
+
+static void close_state(void)
+{
+	if (state)
+		sp_remove_tree(state);
+	free(state);
+}
+
+TestSuite(cli, .init = open_state, .fini = close_state);
+
 /* Runs the program with up to 15 words, in our environment with one variable changed ("NAME=value" or NULL). */
 static struct sp_run_result run_in(const char *variable, const char *const *words)
 {

@@ -29,7 +29,8 @@ void cli_format_duration(struct sp_buf *out, int64_t ms);
 
 /*
  * Everything about a case that failed, warned or was an error. `requirement` may be NULL; of
- * the dialogue the last `max_lines` lines are shown (0: all), with the file that holds the rest.
+ * the dialogue the last `max_lines` lines are shown (0: all), each cut to
+ * the terminal's width, with the file that holds the rest.
  */
 void cli_format_result(struct sp_buf *out, const struct cli_style *style,
 		       const struct sp_result_case *result, const char *requirement,

@@ -11,6 +11,8 @@
 /* Columns: the verdict, then labels of evidence. */
 #define INDENT 6
 #define LABEL 11
+/* A dialogue's line off a terminal; on one its width counts. */
+#define DIALOGUE_COLUMNS 160
 /* Cells of the bar. */
 #define BAR 20
 
@@ -100,6 +102,7 @@ static void add_dialogue(struct sp_buf *out, const struct cli_style *style, cons
 {
 	struct sp_buf safe SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FOREIGN_CEILING);
 	const char *bar = style->utf8 ? "│ " : "| ", *line;
+	size_t columns = style->width > 60 ? style->width - INDENT - 3 : DIALOGUE_COLUMNS;
 	size_t omitted;
 
 	if (!dialogue || !*dialogue)
@@ -111,10 +114,11 @@ static void add_dialogue(struct sp_buf *out, const struct cli_style *style, cons
 			    results_path ? results_path : "the results");
 	while (*line) {
 		size_t len = strcspn(line, "\n");
+		char *one SP_FREE = strndup(line, len);
 
 		sp_buf_addf(out, "%*s", INDENT, "");
 		cli_text_ink(out, style, CLI_DIM, bar);
-		sp_buf_add(out, line, len);
+		cli_text_cut(out, style, one ? one : "", columns);
 		sp_buf_addc(out, '\n');
 		line += len + (line[len] == '\n');
 	}

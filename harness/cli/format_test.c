@@ -72,6 +72,20 @@ Test(format, a_failure_in_full)
 			  "      again      sandproof run --case kill.a.b\n");
 }
 
+Test(format, long_lines_of_a_dialogue_are_cut)
+{
+	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_result_case result = { .verdict = SP_FAIL };
+	char line[1001];
+
+	memset(line, 'x', 1000);
+	line[1000] = '\0';
+	result.dialogue = line;
+	cli_format_result(&out, &plain, &result, NULL, 0, NULL);
+	cr_expect_lt(out.len, 300, "%zu bytes", out.len);
+	cr_expect_not_null(strstr(sp_buf_str(&out), "xxx…\n"), "%s", sp_buf_str(&out));
+}
+
 Test(format, foreign_text_commands_no_terminal)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);

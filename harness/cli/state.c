@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/state.h>
 
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +37,38 @@ static bool can_write(const char *dir)
 	return !sp_mkdirs(dir, 0700) && !access(dir, W_OK | X_OK);
 }
 
+/* Process number in "results-N.ndjson", or 0 for any other name. */
+static pid_t owner_of(const char *name)
+{
+	static const char before[] = "results-", after[] = ".ndjson";
+	size_t len = strlen(name), fixed = strlen(before) + strlen(after);
+	char *number SP_FREE = NULL;
+	uint64_t pid;
+
+	if (len <= fixed || strncmp(name, before, strlen(before)) ||
+	    strcmp(name + len - strlen(after), after))
+		return 0;
+	number = strndup(name + strlen(before), len - fixed);
+	return number && !cli_parse_number("", number, 1, INT32_MAX, &pid, NULL) ? (pid_t)pid : 0;
+}
+
+/* A run that was killed left its results, for whoever wants them; the next run removes them. */
+static void remove_stale(const char *place)
+{
+	DIR *dir = opendir(place);
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		pid_t pid = owner_of(entry->d_name);
+
+		if (pid && kill(pid, 0) && errno == ESRCH)
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	closedir(dir);
+}
+
 int cli_state_results_path(char **ret_path, struct sp_error *err)
 {
 	char *dir SP_FREE = cli_state_dir();
@@ -48,7 +83,9 @@ int cli_state_results_path(char **ret_path, struct sp_error *err)
 				    "cannot keep results in %s nor in %s; name a place with "
 				    "--results PATH",
 				    dir, place);
-	if (asprintf(ret_path, "%s/run-%d.ndjson", place, (int)getpid()) < 0)
+	if (place == dir)
+		remove_stale(place);
+	if (asprintf(ret_path, "%s/results-%d.ndjson", place, (int)getpid()) < 0)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	return 0;
 }
