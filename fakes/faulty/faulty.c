@@ -11,8 +11,12 @@
 #include "tables.h"
 
 static const struct fault_table *const tables[] = {
-	&fault_table_steps, &fault_kill_kill,  &fault_kill_tell, &fault_kill_abort,
-	&fault_kill_wait,   &fault_kill_codes, &fault_kill_ends, &fault_kill_steps,
+	&fault_kill_kill, &fault_kill_tell, &fault_kill_abort,
+	&fault_kill_wait, &fault_kill_codes, &fault_kill_ends,
+	&fault_kill_steps, &fault_exec_code, &fault_exec_output,
+	&fault_exec_cap, &fault_exec_turns, &fault_exec_stdin,
+	&fault_exec_shell, &fault_exec_place, &fault_exec_outcome,
+	&fault_exec_transport,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

@@ -190,6 +190,26 @@ static int late_spawn(struct fault_sandbox *sandbox, const struct sp_exec_option
 static const struct fault_hooks late = { .exec = late_exec, .spawn = late_spawn };
 FAULT_WRAP(wrap_late, late)
 
+/* The start has no ear for its cancel; what it started is nobody's. */
+static int blind_spawn(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
+		       struct fault_process *process, struct sp_error *err)
+{
+	struct sp_exec_options plain = *options;
+	int rc = sp_cancel_check(options->cancel, err);
+
+	plain.cancel = NULL;
+	if (rc == 0)
+		rc = sp_sandbox_spawn(&sandbox->inner, &plain, &process->inner, err);
+	if (rc == 0)
+		rc = sp_cancel_check(options->cancel, err);
+	if (rc < 0)
+		sp_process_done(&process->inner);
+	return rc;
+}
+
+static const struct fault_hooks blind = { .spawn = blind_spawn };
+FAULT_WRAP(wrap_blind, blind)
+
 /* ---- Watchers ---- */
 
 static void nothing(void *arg)

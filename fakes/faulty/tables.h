@@ -15,8 +15,6 @@ struct fault_table {
 #define FAULT_TABLE(name, array)                                                                   \
 	const struct fault_table name = { array, sizeof(array) / sizeof((array)[0]) }
 
-/* Steps of the Render provider, undone one at a time. */
-extern const struct fault_table fault_table_steps;
 /* The kill suite's, by theme. */
 extern const struct fault_table fault_kill_kill;
 extern const struct fault_table fault_kill_tell;
@@ -25,5 +23,15 @@ extern const struct fault_table fault_kill_wait;
 extern const struct fault_table fault_kill_codes;
 extern const struct fault_table fault_kill_ends;
 extern const struct fault_table fault_kill_steps;
+/* The exec suite's, by theme. */
+extern const struct fault_table fault_exec_code;
+extern const struct fault_table fault_exec_output;
+extern const struct fault_table fault_exec_cap;
+extern const struct fault_table fault_exec_turns;
+extern const struct fault_table fault_exec_stdin;
+extern const struct fault_table fault_exec_shell;
+extern const struct fault_table fault_exec_place;
+extern const struct fault_table fault_exec_outcome;
+extern const struct fault_table fault_exec_transport;
 
 #endif

@@ -60,11 +60,25 @@ void *request_on_target(void *arg, const char *target, struct MHD_Connection *co
 	return request;
 }
 
+/*
+ * A command that has arrived whole is run, whoever still listens: the worst
+ * case known. One that stands before its start goes on standing there.
+ */
+static bool outlives_client(const struct request *request)
+{
+	return request->hold && request->ended && !request->started &&
+	       request->route->step == SP_STEP_RUN;
+}
+
 void request_client_gone(struct request *request)
 {
 	if (request->gone)
 		return;
 	request->gone = true;
+	if (outlives_client(request)) {
+		request->orphan = request_ref(request);
+		return;
+	}
 	hold_leave(SP_TAKE(request->hold));
 	waker_cancel(&request->waker);
 	if (request->started && request->route->gone)
@@ -127,6 +141,10 @@ static void on_released(void *arg)
 	request->hold = NULL;
 	request->after_hold(request);
 	unblock(request);
+	if (request->orphan) {
+		waker_cancel(&request->waker);
+		request_unref(SP_TAKE(request->orphan));
+	}
 	request_unref(request);
 }
 

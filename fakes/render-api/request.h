@@ -117,6 +117,8 @@ struct request {
 	bool suspended;
 	/* The client left; nothing may be sent any more. */
 	bool gone;
+	/* It left before a command that had arrived was started: the reference that the hold keeps, or NULL. */
+	struct request *orphan;
 	/* Callbacks of the engine that still name it, and the connection itself. */
 	unsigned refs;
 };

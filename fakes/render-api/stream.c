@@ -87,6 +87,14 @@ struct stream *stream_new(struct request *request, const char *text, struct sp_e
 	return stream;
 }
 
+/* What is in hand goes with the connection: the reader is told of the cut at its very next look. */
+static void cut(struct stream *stream)
+{
+	stream->phase = STREAM_CUT;
+	sp_buf_clear(&stream->out);
+	stream->sent = 0;
+}
+
 static void drop_command(struct stream *stream)
 {
 	if (!stream->command)
@@ -163,7 +171,7 @@ static void add_terminal(struct stream *stream, const struct failure_plan *plan)
 	case SP_FAIL_DROP:
 	case SP_FAIL_CUT:
 	case SP_FAIL_LOST_ANSWER:
-		stream->phase = STREAM_CUT;
+		cut(stream);
 		return;
 	default:
 		add_event(stream, "exit");
@@ -208,7 +216,7 @@ static bool take_piece(struct stream *stream)
 	}
 	add_output(stream, from, piece, (size_t)n);
 	if (stream->cut_early)
-		stream->phase = STREAM_CUT;
+		cut(stream);
 	return true;
 }
 

@@ -45,16 +45,17 @@ static char *sorted_lines(char *text)
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(LISTING_CEILING);
 	size_t n = 0, i = 0;
 	char **lines SP_FREE = NULL;
-	char *save = NULL;
+	char *rest = text;
+	char *line;
 
 	for (const char *at = text; *at; at++)
 		n += *at == '\n';
 	lines = calloc(n + 1, sizeof(*lines));
 	if (!lines)
 		return NULL;
-	for (char *line = strtok_r(text, "\n", &save); line && i <= n;
-	     line = strtok_r(NULL, "\n", &save))
-		lines[i++] = line;
+	while (i <= n && (line = strsep(&rest, "\n")))
+		if (*line)
+			lines[i++] = line;
 	qsort(lines, i, sizeof(*lines), compare_lines);
 	for (size_t k = 0; k < i; k++)
 		sp_buf_addf(&out, "%s\n", lines[k]);

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +48,7 @@ static void see_fds(struct sp_leaks *leaks, const char *label)
 		return;
 	sp_labels_begin(&leaks->fds);
 	while ((entry = readdir(dir))) {
-		char target[PATH_MAX], name[PATH_MAX + 32];
+		char target[512], name[1024];
 		ssize_t len;
 
 		if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == dirfd(dir))
@@ -58,7 +57,7 @@ static void see_fds(struct sp_leaks *leaks, const char *label)
 		if (len < 0)
 			continue;
 		target[len] = '\0';
-		snprintf(name, sizeof(name), "%s (%s)", entry->d_name, target);
+		snprintf(name, sizeof(name), "%.20s (%s)", entry->d_name, target);
 		sp_labels_see(&leaks->fds, name, label);
 	}
 	closedir(dir);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The worker: opens subjects, runs one case after another, leaves nothing, and says what happened. */
+#include "procs.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -249,18 +250,34 @@ void sp_worker_reset(struct sp_worker *w, struct sp_opened *opened)
 
 /* ---- tools ---- */
 
+/* The tools that any selected case lists, each once, as words of a shell. */
+static void list_tools(const struct sp_run_options *run, struct sp_buf *out)
+{
+	for (size_t i = 0; i < run->selection.len; i++)
+		for (const char *const *tool = run->selection.cases[i]->tools; tool && *tool; tool++) {
+			char word[64];
+
+			snprintf(word, sizeof(word), " %s ", *tool);
+			if (!strstr(sp_buf_str(out), word))
+				sp_buf_addf(out, "%s ", word);
+		}
+}
+
 /* Asks once which tools are there; a sandbox that cannot be asked has none. */
 static void probe_tools(struct sp_worker *w, struct sp_opened *opened, struct sp_cancel *cancel)
 {
-	static const char command[] =
-		"for t in flock mkfifo od sha256sum python3 busybox dash script jq setsid; do "
-		"command -v $t >/dev/null && printf ' %s' $t; done; printf ' '";
+	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf tools SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
 	struct sp_sandbox sandbox;
 
 	opened->probed = true;
-	options.command = command;
+	list_tools(w->options->run, &tools);
+	sp_buf_addf(&command,
+		    "for t in %s; do command -v $t >/dev/null && printf ' %%s' $t; done; printf ' '",
+		    sp_buf_str(&tools));
+	options.command = sp_buf_str(&command);
 	options.cancel = cancel;
 	if (sp_worker_shared_sandbox(w, opened, cancel, &sandbox, NULL) ||
 	    sp_sandbox_exec(&sandbox, &options, &result, NULL))
@@ -506,6 +523,8 @@ static bool start(struct sp_worker *w)
 		guard.shown = guard.shown ? guard.shown : opened->shown;
 	}
 	w->redact = sp_redact_new();
+	for (const char *const *at = o->run->secrets; w->redact && at && *at; at++)
+		(void)sp_redact_add(w->redact, *at);
 	guard.redact = w->redact;
 	w->guard = w->redact ? sp_guard_new(&guard) : NULL;
 	w->leaks = w->guard ? sp_leaks_new(w) : NULL;

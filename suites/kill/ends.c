@@ -225,6 +225,7 @@ void kill_zombie_orphan(struct sp_case *t)
 	SP_REQUIRE(kill_scene_open(t, &s));
 	SP_REQUIRE(kill_scene_start(&s, "( : & ); ( ( exit 3 ) & ); ( sh -c 'kill -KILL $$' & ); %1$s & wait"));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
+	SP_REQUIRE(sp_token_check_dead(&s.probe, SP_HERE, "the command whose orphans had exited"));
 	SP_REQUIRE(sp_spawned_wait(&s.child, &exit));
-	sp_token_check_dead(&s.probe, SP_HERE, "the command whose orphans had exited");
+	SP_CHECK_STR(t, "killed", sp_exit_how_name(exit.how), "why it ended");
 }

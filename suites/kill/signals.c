@@ -125,6 +125,8 @@ void kill_signal_then_kill(struct sp_case *t)
 	words = heard(&l);
 	SP_REQUIRE(words != NULL);
 	SP_CHECK_STR(t, "INT", words, "the signals that a stubborn command heard");
+	/* A survivor stands in `read`: with this line it ends by itself, and nothing hangs. */
+	SP_REQUIRE(sp_sh_ok(t, l.s.sandbox, "exec 8<>%s/probe.token; echo go >&8", l.s.place.dir));
 	SP_REQUIRE(sp_spawned_wait(&l.s.child, &exit));
 	SP_CHECK_STR(t, "killed", sp_exit_how_name(exit.how), "why it ended");
 	SP_CHECK_INT(t, 137, exit.code, "the code of a command that only KILL could end");
