@@ -346,6 +346,18 @@ static const struct sp_fault faults[] = {
 	},
 	{
 		.version = SP_FAULT_VERSION,
+		.id = "start-blind-to-abort",
+		.summary = "A start in flight does not look at its cancel: the command starts, and the call is aborted afterwards.",
+		.sources = FAULT_LIST("contract:C6", "contract:C23"),
+		.clause = "kill K3",
+		.cases = FAULT_LIST("kill.start.before-mint",
+				    "kill.start.before-upload",
+				    "kill.start.before-run"),
+		.seam = SP_FAULT_PROVIDER,
+		.wrap_provider = wrap_blind,
+	},
+	{
+		.version = SP_FAULT_VERSION,
 		.id = "abort-checked-late",
 		.summary = "A cancel that has fired is looked at after the start.",
 		.sources = FAULT_LIST("field:K09", "contract:C26"),

@@ -495,7 +495,6 @@ static const struct sp_fault faults[] = {
 		.clause = "kill K4",
 		.cases = FAULT_LIST("kill.shape.term-ignored",
 				    "kill.shape.stopped-child",
-				    "kill.shape.stopped-leader",
 				    "kill.signal.then-kill"),
 		.seam = SP_FAULT_PROVIDER,
 		.wrap_provider = wrap_polite,

@@ -14,6 +14,14 @@ const char *sp_fifo_take(const struct sp_fifo *fifo)
 			 fifo->path);
 }
 
+const char *sp_fifo_take_held(const struct sp_fifo *fifo)
+{
+	/* As in ask(): 6 keeps the open of 7 from blocking, and only until it is open. */
+	return sp_sh_out(fifo->place->t, fifo->place->sandbox,
+			 "exec 6<>%s 7<%s 6<&-; read -r line <&7 || line=dead; echo \"$line\"",
+			 fifo->path, fifo->path);
+}
+
 bool sp_fifo_put(const struct sp_fifo *fifo, const char *line)
 {
 	return sp_sh_ok(fifo->place->t, fifo->place->sandbox, "echo '%s' >%s", line, fifo->path);

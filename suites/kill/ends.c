@@ -144,6 +144,9 @@ void kill_destroy_pending(struct sp_case *t)
 	SP_REQUIRE(exec && SP_CHECK(t, sp_rounds_pending(t, s.sandbox, exec), "exec is pending"));
 	rc = sp_sandbox_destroy(s.sandbox, sp_case_cancel(t), &err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "destroy beside three pending calls"));
+	check_destroyed(&s, "a command of a destroyed sandbox");
+	if (sp_case_failed(t))
+		return;
 	result = sp_call_join(wait);
 	SP_CHECK(t, result && (result->rc != 0 || result->exit.code != 0),
 		 "the pending wait() tells no success");
@@ -152,7 +155,6 @@ void kill_destroy_pending(struct sp_case *t)
 	result = sp_call_join(exec);
 	SP_CHECK(t, result->rc != 0 || result->exec.exit_code != 0,
 		 "the pending exec() tells no success");
-	check_destroyed(&s, "a command of a destroyed sandbox");
 }
 
 /* ---- What is declared ---- */

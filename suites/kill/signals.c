@@ -184,7 +184,7 @@ void kill_tell_each(struct sp_case *t)
 		const char *word;
 
 		SP_REQUIRE(tell(t, &s.child.process, signal));
-		word = sp_fifo_take(&heard);
+		word = sp_fifo_take_held(&heard);
 		SP_REQUIRE(word && SP_CHECK_STR(t, sp_signal_name(signal), word,
 						"the signal that was heard"));
 		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that was told"));
@@ -220,7 +220,7 @@ void kill_tell_group(struct sp_case *t)
 	word = sp_fifo_take(&heard);
 	SP_REQUIRE(word && SP_CHECK_STR(t, "ready", word, "the child listens"));
 	SP_REQUIRE(tell(t, &s.child.process, signal));
-	word = sp_fifo_take(&heard);
+	word = sp_fifo_take_held(&heard);
 	SP_REQUIRE(word != NULL);
 	SP_CHECK_STR(t, sp_case_format(t, "child-%s", name), word,
 		     "what the background child heard");

@@ -63,17 +63,17 @@ void kill_stream_end_again(struct sp_case *t)
 static bool spawn_writer(struct kill_scene *s, unsigned long long lines, const char *mark)
 {
 	return sp_spawn(s->t, s->sandbox, &s->child,
-			"cd %s; %s & i=0; p=$(printf '%%01016d' 0); "
+			"cd %s; echo $$ >writer; %s & i=0; p=$(printf '%%01016d' 0); "
 			"while [ $i -lt %llu ]; do printf '%%07d%%s\\n' $i \"$p\"; i=$((i+1)); "
 			"[ $((i%%64)) != 0 ] || echo $i >progress; done; %s",
 			s->place.dir, s->probe.shell, lines, mark);
 }
 
 /*
- * Waits until the writer stands still, judged by its own progress: as many
- * rounds without a step as the run's patience says. 1 stands still, 0 wrote
- * everything, -1 after a recorded failure. A slow writer can only look still
- * too early, which excuses nobody but the subject.
+ * Waits until the writer stands still: for as many rounds as the run's
+ * patience says it has made no step and was found asleep each time. 1 stands
+ * still, 0 wrote everything, -1 after a recorded failure. A writer that is merely
+ * slow is runnable, and that is not still.
  */
 static int await_standstill(struct kill_scene *s, const struct sp_mark *mark)
 {
@@ -82,14 +82,16 @@ static int await_standstill(struct kill_scene *s, const struct sp_mark *mark)
 
 	while (same < sp_case_rounds(s->t)) {
 		const char *now = sp_sh_out(s->t, s->sandbox,
-					    "cat %s/progress 2>/dev/null || echo 0; [ ! -e %s ] || echo all",
+					    "cd %s; [ ! -e %s ] || echo all; cat progress 2>/dev/null; "
+					    "read -r s 2>/dev/null </proc/$(cat writer)/stat; "
+					    "case ${s##*) } in S*) ;; *) echo awake;; esac",
 					    s->place.dir, mark->path);
 
 		if (!now)
 			return -1;
 		if (strstr(now, "all"))
 			return 0;
-		same = strcmp(now, last) == 0 ? same + 1 : 0;
+		same = strcmp(now, last) == 0 && !strstr(now, "awake") ? same + 1 : 0;
 		last = now;
 	}
 	sp_case_note(s->t, "stands still after %s lines", last);
