@@ -137,7 +137,10 @@ static bool take_name(struct writer *w, const char *classname, const char *name)
 	return !node; /* Without memory uniqueness is given up rather than the report. */
 }
 
-/* Appends the name under which a testcase appears: consumers keep only the first of two equal ones. */
+/*
+ * Appends the name under which a testcase appears: consumers keep only the first of two equal
+ * ones.
+ */
 static void add_unique_name(struct writer *w, const char *classname, const char *name,
 			    const char *subject, struct sp_buf *ret)
 {
@@ -269,8 +272,8 @@ static void remove_stale_parts(const struct writer *w)
 }
 
 /* Adds one rendered testcase, in the next file when this one is full. */
-static int add_testcase(struct writer *w, const struct sp_buf *testcase, const struct counts *counts,
-			struct sp_error *err)
+static int add_testcase(struct writer *w, const struct sp_buf *testcase,
+			const struct counts *counts, struct sp_error *err)
 {
 	size_t bytes = w->done.len + w->suite.len + testcase->len + 2 * SUITE_OVERHEAD;
 	bool full = w->n_cases >= w->limits.max_cases || bytes > w->limits.max_bytes;

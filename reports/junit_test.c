@@ -23,7 +23,8 @@ static void open_fixture(struct fixture *f, struct sp_result_case *cases, size_t
 {
 	struct sp_error err = SP_ERROR_INIT;
 
-	*f = (struct fixture){ .results = { .cases = cases, .n_cases = n_cases, .complete = true } };
+	*f = (struct fixture){ .results = {
+				       .cases = cases, .n_cases = n_cases, .complete = true } };
 	f->results.run = (struct sp_result_run){
 		.program_version = "0.1.0", .suite_version = "1", .subjects = "provider=bash",
 		.requirements_sha256 = "00", .host = "host", .seed = 7, .start = 1796036400000,
@@ -58,7 +59,10 @@ static char *write_report(struct fixture *f, const struct sp_junit_limits *limit
 	return read_file(f->path);
 }
 
-/* Value of an XPath expression, parsed by an independent reader; NULL where there is none on this machine. */
+/*
+ * Value of an XPath expression, parsed by an independent reader; NULL where there is none on this
+ * machine.
+ */
 static char *xpath(const char *path, const char *expression)
 {
 	const char *const argv[] = { "xmllint", "--xpath", expression, path, NULL };
@@ -190,7 +194,9 @@ static const struct {
 	{ "four bytes", "\xf0\x9f\x94\x91", "\xf0\x9f\x94\x91" },
 };
 
-/* Each hostile text goes through every place that takes text, and comes back from another parser. */
+/*
+ * Each hostile text goes through every place that takes text, and comes back from another parser.
+ */
 Test(junit, hostile_text_is_read_back)
 {
 	for (size_t i = 0; i < SP_COUNT(hostile_rows); i++) {
@@ -249,8 +255,8 @@ Test(junit, leaks_of_a_case_are_one_failing_testcase)
 	f.results.n_leaks = 3;
 	text = write_report(&f, NULL);
 	expect_xpath(f.path, "count(//testcase)", "4");
-	expect_xpath(f.path, "count(//testsuite[@name='kill']/testcase[@name='leak.kill.a']/failure)",
-		     "1");
+	expect_xpath(f.path,
+		     "count(//testsuite[@name='kill']/testcase[@name='leak.kill.a']/failure)", "1");
 	expect_xpath(f.path, "count(//testsuite[@name='leaks']/testcase[@name='leak.run']/failure)",
 		     "1");
 	cr_expect_not_null(strstr(text, "file: /tmp/x"));

@@ -95,13 +95,14 @@ void cli_print_help(void)
 	add_commands(&out, true);
 	sp_buf_adds(&out, "\nnot built yet:\n");
 	add_commands(&out, false);
-	sp_buf_adds(&out, "\ntry:\n"
-			  "  sandproof run                          every case against our fake\n"
-			  "  sandproof run --provider local         against processes of this machine\n"
-			  "  sandproof run --case 'kill.*'          some cases\n"
-			  "  sandproof show CASE                    what a case proves, and how\n"
-			  "  sandproof COMMAND --help\n"
-			  "  sandproof help exit-codes | environment | providers | verdicts\n");
+	sp_buf_adds(&out,
+		    "\ntry:\n"
+		    "  sandproof run                          every case against our fake\n"
+		    "  sandproof run --provider local         against processes of this machine\n"
+		    "  sandproof run --case 'kill.*'          some cases\n"
+		    "  sandproof show CASE                    what a case proves, and how\n"
+		    "  sandproof COMMAND --help\n"
+		    "  sandproof help exit-codes | environment | providers | verdicts\n");
 	(void)cli_print(&out);
 }
 

@@ -35,7 +35,10 @@ static void close_state(void)
 
 TestSuite(cli, .init = open_state, .fini = close_state);
 
-/* Runs the program with up to 15 words, in our environment with one variable changed ("NAME=value" or NULL). */
+/*
+ * Runs the program with up to 15 words, in our environment with one variable changed
+ * ("NAME=value" or NULL).
+ */
 static struct sp_run_result run_in(const char *variable, const char *const *words)
 {
 	const char *argv[18] = { "env", variable ? variable : "SANDPROOF_TEST=1", PROGRAM };
@@ -145,12 +148,15 @@ Test(cli, list_is_json)
 	struct sp_run_result r = run_in(NULL, WORDS("list", "--json"));
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL, *item;
 	struct sp_error err = SP_ERROR_INIT;
-	static const char *const texts[] = { "id", "suite", "subject", "clause", "level", "summary" };
+	static const char *const texts[] = {
+		"id", "suite", "subject", "clause", "level", "summary"
+	};
 	static const char *const arrays[] = { "needs", "tags", "defects" };
 	int n = 0;
 
 	cr_expect_eq(r.code, 0);
-	cr_expect_eq(sp_json_parse(r.out, r.out_len, OUTPUT_MAX, &json, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_json_parse(r.out, r.out_len, OUTPUT_MAX, &json, &err), 0, "%s",
+		     err.message);
 	cJSON_ArrayForEach(item, json) {
 		n++;
 		for (size_t i = 0; i < SP_COUNT(texts); i++)

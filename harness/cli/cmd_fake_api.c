@@ -81,10 +81,11 @@ const struct cli_command cli_fake_api_command = {
 	.name = "fake-api",
 	.synopsis = "[--listen ADDRESS] [--era A|B|C] [--fault F]… [--json]",
 	.summary = "serve a stand-in for Render's sandbox API",
-	.details = "Serves Render's sandbox API over real processes of this machine, each sandbox in "
-		   "namespaces of its own where the kernel allows, until it gets TERM or INT; then "
-		   "every sandbox is removed. A client of the API in any language can be tried "
-		   "against it. Loopback and Unix sockets only.",
+	.details =
+		"Serves Render's sandbox API over real processes of this machine, each sandbox in "
+		"namespaces of its own where the kernel allows, until it gets TERM or INT; then "
+		"every sandbox is removed. A client of the API in any language can be tried "
+		"against it. Loopback and Unix sockets only.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof fake-api --json\n"

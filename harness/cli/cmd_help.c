@@ -9,19 +9,20 @@
 
 static void add_exit_codes(struct sp_buf *out)
 {
-	sp_buf_adds(out,
-		    "Exit codes of `sandproof run`, the strongest first: where two apply, the upper "
-		    "one counts.\n\n"
-		    "  130  interrupted; results so far are kept and reported, sandboxes are removed\n"
-		    "    3  a fault of the harness or the set-up: no verdict about the subject\n"
-		    "    1  a clause failed (or --min-executed, --fail-on-skip were not met)\n"
-		    "    5  every clause held, but something was left behind\n"
-		    "    4  nothing ran: every case was skipped\n"
-		    "    2  wrong usage, found before anything ran\n"
-		    "    0  every case that ran passed; also an empty shard, and --gated without "
-		    "credentials\n\n"
-		    "The other commands use 0, 2 and 3 with the same meaning. A command or back end "
-		    "that is not built yet is 3.\n");
+	sp_buf_adds(
+		out,
+		"Exit codes of `sandproof run`, the strongest first: where two apply, the upper "
+		"one counts.\n\n"
+		"  130  interrupted; results so far are kept and reported, sandboxes are removed\n"
+		"    3  a fault of the harness or the set-up: no verdict about the subject\n"
+		"    1  a clause failed (or --min-executed, --fail-on-skip were not met)\n"
+		"    5  every clause held, but something was left behind\n"
+		"    4  nothing ran: every case was skipped\n"
+		"    2  wrong usage, found before anything ran\n"
+		"    0  every case that ran passed; also an empty shard, and --gated without "
+		"credentials\n\n"
+		"The other commands use 0, 2 and 3 with the same meaning. A command or back end "
+		"that is not built yet is 3.\n");
 }
 
 static void add_environment(struct sp_buf *out)
@@ -32,8 +33,10 @@ static void add_environment(struct sp_buf *out)
 		"  RENDER_API_KEY, RENDER_WORKSPACE_ID\n"
 		"                           credentials for the providers render and render:URL\n"
 		"  SANDPROOF_CONTROL_TOKEN  token for --control URL\n"
-		"  SANDPROOF_TIME_SCALE     multiplies every limit (0.1 to 1000), for slow machines\n"
-		"  SANDPROOF_FAKE           plain or namespaces: how the bash fake isolates its sandboxes\n"
+		"  SANDPROOF_TIME_SCALE     multiplies every limit (0.1 to 1000), for slow "
+		"machines\n"
+		"  SANDPROOF_FAKE           plain or namespaces: how the bash fake isolates its "
+		"sandboxes\n"
 		"  TMPDIR                   where temporary folders are made (/tmp)\n"
 		"  XDG_STATE_HOME           where results of the last run and ledgers are kept\n"
 		"                           (~/.local/state), in the folder sandproof\n"
@@ -52,25 +55,26 @@ static void add_providers(struct sp_buf *out)
 	sp_buf_adds(out, "\n--journal and --ensure take driver and plugin SPECs.\n"
 			 "Without any of them: --provider bash --store sqlite, as far as they are "
 			 "built.\n"
-			 "Built now: bash, local, local:poll, render and its URLs. The others are exit 3.\n");
+			 "Built now: bash, local, local:poll, render and its URLs. The others are "
+			 "exit 3.\n");
 }
 
 static void add_verdicts(struct sp_buf *out)
 {
-	sp_buf_adds(
-		out,
-		"What can become of a case:\n\n"
-		"  pass    every check held; at least one was made\n"
-		"  fail    the subject broke a MUST\n"
-		"  warn    the subject broke a SHOULD\n"
-		"  skip    not applicable here; the reason names what is missing\n"
-		"  xfail   failed as the baseline says (counted as skipped)\n"
-		"  xpass   passed although the baseline says it fails (counted as failed)\n"
-		"  error   the harness, the set-up or a budget failed: says nothing about the subject\n"
-		"          (counted as failed; exit code 3)\n"
-		"  leak    a line of its own: a process, descriptor, file, sandbox or snapshot was left "
-		"behind\n\n"
-		"The last line of a run is always `N passed, N failed, N skipped`.\n");
+	sp_buf_adds(out,
+		    "What can become of a case:\n\n"
+		    "  pass    every check held; at least one was made\n"
+		    "  fail    the subject broke a MUST\n"
+		    "  warn    the subject broke a SHOULD\n"
+		    "  skip    not applicable here; the reason names what is missing\n"
+		    "  xfail   failed as the baseline says (counted as skipped)\n"
+		    "  xpass   passed although the baseline says it fails (counted as failed)\n"
+		    "  error   the harness, the set-up or a budget failed: says nothing about the "
+		    "subject\n"
+		    "          (counted as failed; exit code 3)\n"
+		    "  leak    a line of its own: a process, descriptor, file, sandbox or snapshot "
+		    "was left behind\n\n"
+		    "The last line of a run is always `N passed, N failed, N skipped`.\n");
 }
 
 static const struct {

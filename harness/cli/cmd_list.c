@@ -17,7 +17,8 @@ struct list_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(struct list_args, json, "json", NULL, CLI_FLAG, "one JSON array on standard output"),
+	CLI_OPTION(struct list_args, json, "json", NULL, CLI_FLAG,
+		   "one JSON array on standard output"),
 	CLI_FILTER_OPTIONS(struct list_args),
 	CLI_OPTION(struct list_args, faults, "faults", NULL, CLI_FLAG,
 		   "the faults that cases are shown to catch, instead of the cases"),
@@ -240,8 +241,9 @@ const struct cli_command cli_list_command = {
 	.name = "list",
 	.synopsis = "[--json] [--suite S]… [--case GLOB]… [--tag T]… [--shard I/N] [--faults]",
 	.summary = "list cases, or the faults that they catch",
-	.details = "Lists every case with its clause, level and requirement. Needs no credentials and "
-		   "no network.",
+	.details =
+		"Lists every case with its clause, level and requirement. Needs no credentials and "
+		"no network.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof list --suite kill\n"

@@ -25,9 +25,9 @@ static int unknown_format(const char *text, struct sp_error *err)
 	for (size_t i = 0; i < n; i++)
 		cli_list_add(&names, formats[i].name);
 	near = word ? sp_nearest(word, names.items, names.len) : NULL;
-	return sp_error_set(err, SP_INVALID, "unknown report format \"%.80s\"%s%s",
-			    word ? word : "", near && *near ? "; the nearest: " : "; there is junit",
-			    near ? near : "");
+	return sp_error_set(
+		err, SP_INVALID, "unknown report format \"%.80s\"%s%s", word ? word : "",
+		near && *near ? "; the nearest: " : "; there is junit", near ? near : "");
 }
 
 int cli_report_parse(const char *text, bool path_required, struct cli_report *ret_report,
@@ -40,14 +40,16 @@ int cli_report_parse(const char *text, bool path_required, struct cli_report *re
 	if (!format)
 		return unknown_format(text, err);
 	if (equals ? !equals[1] : path_required)
-		return sp_error_set(err, SP_INVALID,
-				    "the report %s needs a path: %s=PATH, or %s=- for standard output",
-				    format->name, format->name, format->name);
+		return sp_error_set(
+			err, SP_INVALID,
+			"the report %s needs a path: %s=PATH, or %s=- for standard output",
+			format->name, format->name, format->name);
 	if (!format->write)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the report format %s (%s) is not built yet; use junit=PATH, or "
-				    "read the results file",
-				    format->name, format->summary);
+		return sp_error_set(
+			err, SP_UNSUPPORTED,
+			"the report format %s (%s) is not built yet; use junit=PATH, or "
+			"read the results file",
+			format->name, format->summary);
 	*ret_report = (struct cli_report){ format, equals ? equals + 1 : "-" };
 	return 0;
 }
@@ -65,9 +67,10 @@ static int write_report(const struct cli_command *self, const struct cli_list *w
 	int rc = cli_report_parse(words->items[0], false, &report, &err);
 
 	if (!rc && words->len > 2)
-		rc = sp_error_set(&err, SP_UNSUPPORTED,
-				  "merging several results into a matrix is not built yet; make one "
-				  "report of each");
+		rc = sp_error_set(
+			&err, SP_UNSUPPORTED,
+			"merging several results into a matrix is not built yet; make one "
+			"report of each");
 	if (!rc)
 		rc = sp_results_read(words->items[1], &results, &err);
 	if (rc)
@@ -96,8 +99,8 @@ const struct cli_command cli_report_command = {
 	.name = "report",
 	.synopsis = "FORMAT[=PATH] RESULTS",
 	.summary = "make a report from the results of a run",
-	.details = "Makes a report from a results file, also from one that was cut off. Without PATH, or "
-		   "with the path -, it goes to standard output. Built now: junit.",
+	.details = "Makes a report from a results file, also from one that was cut off. Without "
+		   "PATH, or with the path -, it goes to standard output. Built now: junit.",
 	.examples = "  sandproof report junit=out/junit.xml out/results.ndjson\n"
 		    "  sandproof report junit out/results.ndjson | xmllint --format -\n",
 	.run = run_report,

@@ -24,8 +24,8 @@ static const struct cli_option options[] = {
 	O(ensure, "ensure", "SPEC", CLI_TEXT, "an ensure implementation (default: ours)"),
 	CLI_FILTER_OPTIONS(struct run_args),
 	O(last_failed, "last-failed", NULL, CLI_FLAG, "only the cases that failed in the last run"),
-	O(jobs, "jobs", "N", CLI_NUMBER, "workers at once (default: cores; 1 against a live service)",
-	  .min = 1, .max = 256),
+	O(jobs, "jobs", "N", CLI_NUMBER,
+	  "workers at once (default: cores; 1 against a live service)", .min = 1, .max = 256),
 	O(repeat, "repeat", "N", CLI_NUMBER, "run each case N times; it fails if any attempt fails",
 	  .min = 1, .max = 1000000),
 	O(seed, "seed", "N", CLI_NUMBER, "seed of the run's random choices", .min = 0,
@@ -53,8 +53,7 @@ static const struct cli_option options[] = {
 	O(coverage, "coverage", "DIR", CLI_TEXT, "coverage of drivers (not built yet)"),
 	O(profile, "profile", "P", CLI_TEXT, "full (the default) or live-core (not built yet)"),
 	O(trace, "trace", NULL, CLI_FLAG, "keep every dialogue (not built yet)"),
-	O(budget, "budget", "LIMITS", CLI_TEXT,
-	  "sandboxes=N,requests=N,seconds=N (not built yet)"),
+	O(budget, "budget", "LIMITS", CLI_TEXT, "sandboxes=N,requests=N,seconds=N (not built yet)"),
 };
 
 #undef O
@@ -178,10 +177,11 @@ static int run_cases(struct run *run, struct sp_result_end *end, struct sp_error
 		return SP_EXIT_HARNESS;
 	if (cli_registry_permits(run->registry))
 		return sp_run_cases(&o, end, err);
-	snprintf(reason, sizeof(reason),
-		 "the fault %s can reach outside its sandbox; it runs only where sandboxes have pid "
-		 "and mount namespaces of their own",
-		 run->plan.fault->id);
+	snprintf(
+		reason, sizeof(reason),
+		"the fault %s can reach outside its sandbox; it runs only where sandboxes have pid "
+		"and mount namespaces of their own",
+		run->plan.fault->id);
 	return cli_skip_all(&o, reason, end, err);
 }
 
@@ -217,7 +217,8 @@ static int open_run(struct run *run, struct sp_error *err)
 		.style = cli_style_of(stream),
 		.subjects = run->plan.subjects_text,
 		.defect = run->plan.fault ? run->plan.fault->id : NULL,
-		.results_path = run->args->results ? run->args->results : "the results (--results PATH)",
+		.results_path =
+			run->args->results ? run->args->results : "the results (--results PATH)",
 	};
 
 	run->console = cli_console_new(&console);
@@ -296,10 +297,11 @@ const struct cli_command cli_run_command = {
 	.name = "run",
 	.synopsis = "[--provider SPEC] [--suite S]… [--case GLOB]… [OPTION]…",
 	.summary = "run the suites against a provider",
-	.details = "Runs every suite whose subject is named, case by case, each in a worker process, and "
-		   "tells for every failure the clause, what was expected, what happened, the dialogue, "
-		   "and the command that runs this one case again. Without a subject it runs against "
-		   "our own fake, which needs no account and no network.",
+	.details =
+		"Runs every suite whose subject is named, case by case, each in a worker process, "
+		"and tells for every failure the clause, what was expected, what happened, the "
+		"dialogue, and the command that runs this one case again. Without a subject it "
+		"runs against our own fake, which needs no account and no network.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof run\n"

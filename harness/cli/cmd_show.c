@@ -218,9 +218,10 @@ const struct cli_command cli_show_command = {
 	.name = "show",
 	.synopsis = "CASE | CLAUSE | FAULT",
 	.summary = "explain a case, a clause or a fault",
-	.details = "Shows the requirement, why it is one, how its violation is detected, which faults "
-		   "the case is shown to catch, and what it does not prove. A clause is written K4, "
-		   "or kill:K4 where several suites have one of that name.",
+	.details =
+		"Shows the requirement, why it is one, how its violation is detected, which faults "
+		"the case is shown to catch, and what it does not prove. A clause is written K4, "
+		"or kill:K4 where several suites have one of that name.",
 	.examples = "  sandproof show kill.group.grandchild\n"
 		    "  sandproof show kill:K4\n"
 		    "  sandproof show kill-leader-only\n",

@@ -39,10 +39,11 @@ int cli_fake_dir(const char *root, char **ret_path, struct sp_error *err)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	}
 	if (!mkdtemp(path))
-		return sp_error_set_errno(err, errno,
-					  "cannot make a temporary folder in %s (TMPDIR names another "
-					  "place)",
-					  root);
+		return sp_error_set_errno(
+			err, errno,
+			"cannot make a temporary folder in %s (TMPDIR names another "
+			"place)",
+			root);
 	*ret_path = SP_TAKE(path);
 	return 0;
 }
@@ -77,7 +78,10 @@ int cli_fake_read_line(const char *line, size_t len, struct cli_fake *fake, stru
 		rc = take(json, "control_url", true, &fake->control_url, err);
 	if (!rc)
 		rc = take(json, "control_token", true, &fake->control_token, err);
-	/* In namespaces the folder is where the service has it; only plain mode has another place. */
+	/*
+	 * In namespaces the folder is where the service has it; only plain mode has another
+	 * place.
+	 */
 	if (!rc && sp_json_str(json, "mode") && !strcmp(sp_json_str(json, "mode"), "plain"))
 		rc = take(json, "memory_dir", false, &fake->memory_dir, err);
 	return rc;
@@ -147,7 +151,9 @@ static int read_line(struct cli_fake *fake, struct sp_error *err)
 	}
 }
 
-/* Our environment without credentials: the fake has no use for them, and its sandboxes even less. */
+/*
+ * Our environment without credentials: the fake has no use for them, and its sandboxes even less.
+ */
 static int clean_environment(struct cli_list *env)
 {
 	static const char *const hidden[] = { "RENDER_API_KEY=", "SANDPROOF_CONTROL_TOKEN=" };
@@ -176,7 +182,8 @@ static int launch(struct cli_fake *fake, const char *program, struct sp_error *e
 	if (!program)
 		self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (!program && self < 0)
-		return sp_error_set_errno(err, errno, "cannot open this program for the fake API server");
+		return sp_error_set_errno(err, errno,
+					  "cannot open this program for the fake API server");
 	fake->child.err = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fake->child.err < 0) {
 		fake->child.err = SP_CHILD_NULL;
@@ -213,10 +220,11 @@ int cli_fake_check_room(const char *root, struct sp_error *err)
 				    root, bytes / 1024, ROOM_BYTES / 1024 / 1024);
 	/* Some file systems do not count files. */
 	if (st.f_files && st.f_favail < ROOM_FILES)
-		return sp_error_set(err, SP_IO,
-				    "the temporary folder %s has room for %llu more files only (set "
-				    "TMPDIR to another place)",
-				    root, (unsigned long long)st.f_favail);
+		return sp_error_set(
+			err, SP_IO,
+			"the temporary folder %s has room for %llu more files only (set "
+			"TMPDIR to another place)",
+			root, (unsigned long long)st.f_favail);
 	return 0;
 }
 
@@ -235,7 +243,10 @@ int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *
 	return rc;
 }
 
-/* A process that its supervisor has reaped already must not be signalled: its number may be another's. */
+/*
+ * A process that its supervisor has reaped already must not be signalled: its number may be
+ * another's.
+ */
 static bool has_ended(const struct sp_child *child)
 {
 	struct pollfd fd = { .fd = child->pidfd, .events = POLLIN };

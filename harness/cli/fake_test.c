@@ -16,10 +16,14 @@ static const struct {
 	/* NULL: accepted. */
 	const char *says;
 } lines[] = {
-	{ "{\"base_url\":\"unix:/a\",\"api_key\":\"k\",\"workspace_id\":\"w\",\"control_url\":\"unix:/"
-	  "a\",\"control_token\":\"t\"}", NULL },
-	{ "{\"base_url\":\"unix:/a\",\"api_key\":\"k\",\"workspace_id\":\"w\",\"control_url\":\"unix:/"
-	  "a\"}", "control_token" },
+	{ "{\"base_url\":\"unix:/"
+	  "a\",\"api_key\":\"k\",\"workspace_id\":\"w\",\"control_url\":\"unix:/"
+	  "a\",\"control_token\":\"t\"}",
+	  NULL },
+	{ "{\"base_url\":\"unix:/"
+	  "a\",\"api_key\":\"k\",\"workspace_id\":\"w\",\"control_url\":\"unix:/"
+	  "a\"}",
+	  "control_token" },
 	{ "{\"base_url\":\"\"}", "base_url" },
 	{ "{\"base_url\":7}", "base_url" },
 	{ "{}", "base_url" },

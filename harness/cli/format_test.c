@@ -8,7 +8,9 @@
 
 static const struct cli_style plain = { .colour = false, .utf8 = true };
 static const struct cli_style ascii = { .colour = false, .utf8 = false };
-static const struct cli_style terminal = { .colour = true, .live = true, .utf8 = true, .width = 60 };
+static const struct cli_style terminal = {
+	.colour = true, .live = true, .utf8 = true, .width = 60
+};
 
 #define EXPECT_TEXT(buf, expected)                                                                 \
 	cr_expect_str_eq(sp_buf_str(buf), expected, "got:\n%s\nexpected:\n%s", sp_buf_str(buf),    \
@@ -147,7 +149,9 @@ Test(format, progress_in_plain_letters)
 
 	style.width = 100;
 	cli_format_progress(&out, &style, &progress);
-	EXPECT_TEXT(&out, "  ##########..........  40/80, 1 failed, 1 skipped  10.0 s, about 11 s left\n");
+	EXPECT_TEXT(
+		&out,
+		"  ##########..........  40/80, 1 failed, 1 skipped  10.0 s, about 11 s left\n");
 }
 
 Test(text, wrap)
@@ -202,8 +206,12 @@ Test(text, cut)
 Test(text, shell_words)
 {
 	static const char *const rows[][2] = {
-		{ "bash", "bash" }, { "", "''" },	    { "render:https://x/v1", "render:https://x/v1" },
-		{ "a b", "'a b'" }, { "it's", "'it'\\''s'" }, { "kill.*", "'kill.*'" },
+		{ "bash", "bash" },
+		{ "", "''" },
+		{ "render:https://x/v1", "render:https://x/v1" },
+		{ "a b", "'a b'" },
+		{ "it's", "'it'\\''s'" },
+		{ "kill.*", "'kill.*'" },
 		{ "$HOME", "'$HOME'" },
 	};
 

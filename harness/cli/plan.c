@@ -187,10 +187,11 @@ static int check_budget(const char *text, struct checks *checks)
 		size_t len = strcspn(part, ",");
 
 		if (!is_budget_part(part, len))
-			return sp_error_set(&checks->err, SP_INVALID,
-					    "--budget takes sandboxes=N,requests=N,seconds=N (any of "
-					    "them), not \"%.*s\"",
-					    (int)(len < 80 ? len : 80), part);
+			return sp_error_set(
+				&checks->err, SP_INVALID,
+				"--budget takes sandboxes=N,requests=N,seconds=N (any of "
+				"them), not \"%.*s\"",
+				(int)(len < 80 ? len : 80), part);
 		part += len;
 		if (!*part)
 			break;
@@ -349,7 +350,8 @@ static bool add_defaults_of_suites(const struct run_args *args, struct run_plan 
 	return true;
 }
 
-static bool check_subjects(const struct run_args *args, struct run_plan *plan, struct checks *checks)
+static bool check_subjects(const struct run_args *args, struct run_plan *plan,
+			   struct checks *checks)
 {
 	const char *const named[SP_SUBJECT_KIND_MAX_] = {
 		[SP_SUBJECT_PROVIDER] = args->provider, [SP_SUBJECT_STORE] = args->store,
@@ -446,10 +448,11 @@ static int check_fault(const struct run_args *args, struct run_plan *plan, struc
 				    "the fault %s is one of stores, which are not built yet",
 				    args->defect);
 	if (!cli_fault_is_contract(plan->fault) && provider && !cli_spec_is_render(provider))
-		return sp_error_set(err, SP_INVALID,
-				    "the fault %s changes the Render provider; use it with --provider "
-				    "bash",
-				    args->defect);
+		return sp_error_set(
+			err, SP_INVALID,
+			"the fault %s changes the Render provider; use it with --provider "
+			"bash",
+			args->defect);
 	return 0;
 }
 
@@ -466,13 +469,15 @@ static int check_control(const struct run_args *args, const struct run_plan *pla
 				    "--control holds a secret; the token goes into "
 				    "SANDPROOF_CONTROL_TOKEN");
 	if (strncmp(args->control, "unix:/", 6) && strncmp(args->control, "http://", 7))
-		return sp_error_set(err, SP_INVALID,
-				    "--control takes the control_url of `sandproof fake-api --json`, "
-				    "not \"%.100s\"",
-				    args->control);
+		return sp_error_set(
+			err, SP_INVALID,
+			"--control takes the control_url of `sandproof fake-api --json`, "
+			"not \"%.100s\"",
+			args->control);
 	if (!provider || strncmp(provider, "render", 6))
-		return sp_error_set(err, SP_INVALID,
-				    "--control goes with --provider render:URL; bash brings its own");
+		return sp_error_set(
+			err, SP_INVALID,
+			"--control goes with --provider render:URL; bash brings its own");
 	if (!token || !*token)
 		return sp_error_set(err, SP_INVALID,
 				    "--control needs its token in SANDPROOF_CONTROL_TOKEN");
@@ -488,7 +493,10 @@ static unsigned cores(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
-/* Workers without workspaces of their own would see each other: one job unless more are asked for. */
+/*
+ * Workers without workspaces of their own would see each other: one job unless more are asked
+ * for.
+ */
 static unsigned default_jobs(const struct run_args *args, const struct run_plan *plan)
 {
 	const char *provider = cli_plan_provider(plan);

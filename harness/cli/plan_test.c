@@ -158,8 +158,9 @@ Test(plan, lists)
 					     &args.filter.tags,	  &args.reports,
 					     &args.options,	  &args.driver_env,
 					     &args.suite_plugins };
-		static const char *const names[] = { "suite",  "case",	     "tag",	    "report",
-						     "option", "driver-env", "suite-plugin" };
+		static const char *const names[] = { "suite",	    "case",   "tag",
+						     "report",	    "option", "driver-env",
+						     "suite-plugin" };
 		struct sp_error err = SP_ERROR_INIT;
 		int rc = 1;
 

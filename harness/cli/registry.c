@@ -16,7 +16,10 @@
 #include <suites/exec/exec.h>
 #include <suites/kill/kill.h>
 
-/* Against our own references a grace has to be long enough to be seen, no longer: cases prove the order, never the length. */
+/*
+ * Against our own references a grace has to be long enough to be seen, no longer: cases prove the
+ * order, never the length.
+ */
 #define OWN_GRACE_MS 50
 /* A sandbox of the fake is there within a few milliseconds. */
 #define OWN_POLL_MS 2
@@ -25,9 +28,10 @@
 
 static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec };
 
-static const char *const planned_suites[] = { "store",	   "lock",	"ensure",  "journal",
-					      "env",	   "snapshot",	"fs",	   "lifecycle",
-					      "network",   "caps",	"platform" };
+static const char *const planned_suites[] = {
+	"store", "lock", "ensure", "journal", "env", "snapshot", "fs", "lifecycle", "network",
+	"caps", "platform",
+};
 
 const struct sp_suite *const *cli_suites(size_t *ret_len)
 {
@@ -497,10 +501,11 @@ int cli_registry_open(void *arg, enum sp_subject_kind kind, const char *spec, co
 		return sp_error_set(err, SP_UNSUPPORTED, "this run has no %s \"%s\"",
 				    sp_subject_kind_name(kind), spec);
 	if (!cli_registry_permits(registry))
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the fault %s can reach outside its sandbox and runs only where "
-				    "sandboxes have pid and mount namespaces of their own",
-				    fault->id);
+		return sp_error_set(
+			err, SP_UNSUPPORTED,
+			"the fault %s can reach outside its sandbox and runs only where "
+			"sandboxes have pid and mount namespaces of their own",
+			fault->id);
 	subject.kind = kind;
 	rc = open_provider(registry, workspace, &subject, err);
 	if (!rc && fault && fault->seam == SP_FAULT_PROVIDER)

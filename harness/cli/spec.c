@@ -22,7 +22,10 @@
 #define PLATFORM (1u << SP_SUBJECT_PLATFORM)
 #define EVERY (PROVIDER | STORE | LOCK | JOURNAL | ENSURE | PLATFORM)
 
-/* What follows the scheme's colon; `rest` is NULL without one. Each fills the spec or says what is wrong. */
+/*
+ * What follows the scheme's colon; `rest` is NULL without one. Each fills the spec or says what
+ * is wrong.
+ */
 typedef int (*parse_fn)(const char *rest, struct cli_spec *spec, struct sp_error *err);
 
 static int parse_bare(const char *rest, struct cli_spec *spec, struct sp_error *err);
@@ -111,10 +114,11 @@ static int check_socket_path(const char *path, struct sp_error *err)
 	if (!*path)
 		return sp_error_set(err, SP_INVALID, "needs the path of a socket");
 	if (strlen(path) > room)
-		return sp_error_set(err, SP_INVALID,
-				    "has a socket path of %zu bytes; a Unix socket takes %zu: use a "
-				    "shorter path",
-				    strlen(path), room);
+		return sp_error_set(
+			err, SP_INVALID,
+			"has a socket path of %zu bytes; a Unix socket takes %zu: use a "
+			"shorter path",
+			strlen(path), room);
 	return 0;
 }
 
@@ -126,7 +130,10 @@ static bool is_port(const char *text)
 	return !cli_parse_number("", text, 1, 65535, &port, NULL);
 }
 
-/* True when what stands before '/', '?', '#' or the end is a host on this machine, with or without port. */
+/*
+ * True when what stands before '/', '?', '#' or the end is a host on this machine, with or
+ * without port.
+ */
 static bool is_loopback(const char *authority)
 {
 	static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]" };
@@ -156,17 +163,21 @@ static int parse_render(const char *rest, struct cli_spec *spec, struct sp_error
 	if (!strncmp(rest, "unix:", 5))
 		rc = check_socket_path(rest + 5, err);
 	else if (!strncmp(rest, "http://", 7))
-		rc = is_loopback(rest + 7) ? 0 :
-					     sp_error_set(err, SP_INVALID,
-							  "speaks plain http only on loopback: a key "
-							  "would be readable on the way; use https");
+		rc = is_loopback(rest + 7)
+			     ? 0
+			     : sp_error_set(err, SP_INVALID,
+					    "speaks plain http only on loopback: a key "
+					    "would be readable on the way; use https");
 	else if (strncmp(rest, "https://", 8) || !rest[8] || strchr("/?#", rest[8]))
 		rc = sp_error_set(err, SP_INVALID,
 				  "needs https://HOST…, http://127.0.0.1:PORT/v1 or unix:PATH");
 	return rc ? rc : keep(&spec->target, rest, err);
 }
 
-/* Reads one word as an argv would be written: blanks part words, quotes and backslashes keep them together. */
+/*
+ * Reads one word as an argv would be written: blanks part words, quotes and backslashes keep them
+ * together.
+ */
 static const char *read_word(const char *at, struct sp_buf *word, struct sp_error *err)
 {
 	char quote = '\0';
@@ -236,8 +247,9 @@ static int parse_tcp(const char *rest, struct cli_spec *spec, struct sp_error *e
 	const char *colon = rest ? strrchr(rest, ':') : NULL;
 
 	if (!colon || !is_loopback(rest) || !is_port(colon + 1) || strpbrk(rest, "/?#"))
-		return sp_error_set(err, SP_INVALID,
-				    "needs a loopback address with its port: driver+tcp:127.0.0.1:PORT");
+		return sp_error_set(
+			err, SP_INVALID,
+			"needs a loopback address with its port: driver+tcp:127.0.0.1:PORT");
 	return keep(&spec->target, rest, err);
 }
 
@@ -261,18 +273,20 @@ static int parse_sqlite(const char *rest, struct cli_spec *spec, struct sp_error
 	if (!rest)
 		return 0;
 	if (!*rest)
-		return sp_error_set(err, SP_INVALID,
-				    "needs a path after its colon; without colon it uses a temporary "
-				    "folder");
+		return sp_error_set(
+			err, SP_INVALID,
+			"needs a path after its colon; without colon it uses a temporary "
+			"folder");
 	return keep(&spec->target, rest, err);
 }
 
 static int parse_postgres(const char *rest, struct cli_spec *spec, struct sp_error *err)
 {
 	if (!rest || !*rest || !strcmp(rest, "@"))
-		return sp_error_set(err, SP_INVALID,
-				    "needs a connection text or its file: postgres:host=/run/postgresql "
-				    "dbname=x, or postgres:@FILE");
+		return sp_error_set(
+			err, SP_INVALID,
+			"needs a connection text or its file: postgres:host=/run/postgresql "
+			"dbname=x, or postgres:@FILE");
 	spec->from_file = *rest == '@';
 	return keep(&spec->target, rest + spec->from_file, err);
 }
@@ -299,7 +313,8 @@ static int unknown_scheme(enum sp_subject_kind kind, const char *text, struct sp
 		sp_buf_addf(&all, "%s%s", all.len ? ", " : "", rows[i].name);
 	}
 	near = word ? sp_nearest(word, names.items, names.len) : NULL;
-	return sp_error_set(err, SP_INVALID, "unknown %s \"%.80s\"; %s: %s (see `sandproof help providers`)",
+	return sp_error_set(err, SP_INVALID,
+			    "unknown %s \"%.80s\"; %s: %s (see `sandproof help providers`)",
 			    sp_subject_kind_name(kind), word ? word : "",
 			    near && *near ? "the nearest" : "there are",
 			    near && *near ? near : sp_buf_str(&all));

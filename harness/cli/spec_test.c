@@ -138,8 +138,9 @@ Test(spec, bad)
 		int rc = cli_spec_parse(bad[i].kind, bad[i].spec, &spec, &err);
 
 		cr_expect_eq(rc, SP_INVALID, "\"%s\" gave %s", bad[i].spec, sp_code_name(rc));
-		cr_expect_not_null(strstr(err.message, bad[i].says), "\"%s\" said \"%s\", not \"%s\"",
-				   bad[i].spec, err.message, bad[i].says);
+		cr_expect_not_null(strstr(err.message, bad[i].says),
+				   "\"%s\" said \"%s\", not \"%s\"", bad[i].spec, err.message,
+				   bad[i].says);
 		cr_expect_null(strstr(err.message, "hunter22"), "\"%s\" shows its secret: %s",
 			       bad[i].spec, err.message);
 	}

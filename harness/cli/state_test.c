@@ -61,7 +61,8 @@ Test(state, last_failed)
 	cli_state_remember(path);
 	cr_expect_eq(cli_state_last_failed(&ids, &err), 0, "%s", err.message);
 	cr_expect_eq(ids.len, 2, "%zu ids", ids.len);
-	cr_expect(ids.len == 2 && !strcmp(ids.items[0], "kill.b") && !strcmp(ids.items[1], "kill.d"));
+	cr_expect(ids.len == 2 && !strcmp(ids.items[0], "kill.b") &&
+		  !strcmp(ids.items[1], "kill.d"));
 	cli_ids_done(&ids);
 	sp_remove_tree(dir);
 }

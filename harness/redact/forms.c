@@ -6,7 +6,10 @@
 
 #include <base/cleanup.h>
 
-/* A matcher takes the secret and the text and says how much of the text is that form; 0: it is not. */
+/*
+ * A matcher takes the secret and the text and says how much of the text is that form; 0: it is
+ * not.
+ */
 typedef size_t (*match_fn)(const struct redact_secret *secret, const unsigned char *text,
 			   size_t len);
 
@@ -278,9 +281,14 @@ static const struct {
 	const char *name;
 	match_fn match;
 } forms[] = {
-	{ "raw", match_raw },	      { "shell", match_shell },	    { "url", match_url },
-	{ "json", match_json },	      { "hex", match_hex },	    { "base64", match_base64_0 },
-	{ "base64", match_base64_1 }, { "base64", match_base64_2 },
+	{ "raw", match_raw },
+	{ "shell", match_shell },
+	{ "url", match_url },
+	{ "json", match_json },
+	{ "hex", match_hex },
+	{ "base64", match_base64_0 },
+	{ "base64", match_base64_1 },
+	{ "base64", match_base64_2 },
 };
 
 size_t redact_match(const struct redact_secret *secret, const unsigned char *text, size_t len,

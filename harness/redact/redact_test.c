@@ -42,7 +42,9 @@ static const struct form_row form_rows[] = {
 	  "[redacted]" },
 	{ "JSON, surrogate pair", "key\xf0\x9f\x94\x91key", "key\\ud83d\\udd11key", "json",
 	  "[redacted]" },
-	/* base64 of "secret!" after 0, 1 and 2 bytes; the outer characters hold neighbours' bits. */
+	/*
+	 * base64 of "secret!" after 0, 1 and 2 bytes; the outer characters hold neighbours' bits.
+	 */
 	{ "base64, aligned", "secret!", "c2VjcmV0IQ==", "base64", "[redacted]==" },
 	{ "base64, one byte before", "secret!", "eHNlY3JldCE=", "base64", "e[redacted]=" },
 	{ "base64, two bytes before", "secret!", "eHlzZWNyZXQh", "base64", "eH[redacted]" },

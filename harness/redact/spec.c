@@ -36,7 +36,10 @@ static bool find_userinfo(const char *spec, size_t at, struct part *ret)
 	return true;
 }
 
-/* True when the word that ends before `equals` names a secret, whatever precedes it ("sslpassword", "PGPASSWORD"). */
+/*
+ * True when the word that ends before `equals` names a secret, whatever precedes it
+ * ("sslpassword", "PGPASSWORD").
+ */
 static bool is_secret_key(const char *spec, size_t equals)
 {
 	static const char *const keys[] = { "password", "passwd", "passphrase", "secret",
@@ -53,7 +56,10 @@ static bool is_secret_key(const char *spec, size_t equals)
 	return false;
 }
 
-/* The value after the '=' at `equals`; quoted values run to their quote. Empty values hold nothing. */
+/*
+ * The value after the '=' at `equals`; quoted values run to their quote. Empty values hold
+ * nothing.
+ */
 static bool find_value(const char *spec, size_t equals, struct part *ret)
 {
 	size_t start = equals + 1, end;
