@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <base/buf.h>
 #include <base/cleanup.h>
@@ -93,6 +94,9 @@ static void cut(struct stream *stream)
 	stream->phase = STREAM_CUT;
 	sp_buf_clear(&stream->out);
 	stream->sent = 0;
+	/* The daemon may look again late; the client is to see it now. */
+	if (stream->request && stream->request->peer)
+		shutdown(stream->request->peer->fd, SHUT_RDWR);
 }
 
 static void drop_command(struct stream *stream)
