@@ -83,7 +83,7 @@ static bool cut_next(struct sp_case *t)
 	struct sp_control *control = sp_case_control(t);
 	struct sp_error err = SP_ERROR_INIT;
 
-	if (control->ops->fail(control->self, SP_STEP_EXIT, 1, SP_FAIL_CUT, 0, &err) == 0)
+	if (control->ops->fail(control->self, SP_STEP_RUN, 1, SP_FAIL_CUT, 0, &err) == 0)
 		return true;
 	sp_case_error(t, SP_HERE, "the back end cannot cut a stream: %s", err.message);
 	return false;
