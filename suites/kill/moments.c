@@ -52,8 +52,9 @@ static bool held_start(struct sp_case *t, struct held *h, enum sp_control_step s
 		return false;
 	options.command = sp_case_format(t, "%s; exec sleep 1000", h->mark.shell);
 	options.cancel = h->cancel;
+	/* Only where its way is what is held: a file that the kill removes would stop the command as well. */
 	options.env = &env;
-	options.n_env = 1;
+	options.n_env = step == SP_STEP_UPLOAD;
 	h->start = sp_call_spawn(t, h->sandbox, &options);
 	return h->start && sp_gate_await(&h->gate);
 }
