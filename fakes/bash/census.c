@@ -176,7 +176,7 @@ int fake_sandbox_census(struct fake_sandbox *sandbox, struct fake_census *ret_ce
 	}
 	if (sandbox->engine->mode == FAKE_PLAIN) {
 		fake_mark_reap(sandbox->engine);
-		census.processes = fake_mark_signal(sandbox->mark, 0, NULL);
+		census.processes = fake_mark_count(sandbox->mark);
 	} else if (sandbox->init_pid) {
 		rc = list_inside(sandbox, &all, &census.processes);
 		if (rc)
@@ -222,13 +222,10 @@ static int pick(const struct fake_sandbox *sandbox, bool others, pid_t **ret, si
 
 static int freeze(struct fake_sandbox *sandbox)
 {
-	size_t alive, stopped;
 	int rc;
 
 	if (sandbox->engine->mode == FAKE_PLAIN) {
-		do
-			alive = fake_mark_signal(sandbox->mark, SIGSTOP, &stopped);
-		while (stopped < alive);
+		fake_mark_freeze(sandbox->mark);
 		return 0;
 	}
 	free(SP_TAKE(sandbox->stopped));
@@ -245,7 +242,7 @@ static int thaw(struct fake_sandbox *sandbox)
 	int rc;
 
 	if (sandbox->engine->mode == FAKE_PLAIN) {
-		fake_mark_signal(sandbox->mark, SIGCONT, NULL);
+		fake_mark_signal(sandbox->mark, SIGCONT);
 		return 0;
 	}
 	rc = pick(sandbox, true, &pids, &n);

@@ -295,8 +295,6 @@ void fake_engine_free(struct fake_engine *engine)
 		fake_sandbox_free(sandbox);
 	while ((command = LIST_FIRST(&engine->orphans)))
 		fake_command_free(command);
-	if (engine->mode == FAKE_PLAIN)
-		fake_mark_reap(engine);
 	engine_release(engine);
 }
 

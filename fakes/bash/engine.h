@@ -185,7 +185,10 @@ enum fake_path_kind {
 };
 /*
  * Opens a path for reading, resolved inside the sandbox and never outside it (symlinks included).
- * Relative paths start at home. `*ret_fd` is owned by the caller. SP_NOT_FOUND, SP_DENIED, SP_IO.
+ * Relative paths start at home. `*ret_fd` is owned by the caller: open for reading, but only a place holder (O_PATH)
+ * for what is neither file nor folder. SP_NOT_FOUND, SP_DENIED, SP_IO; SP_CONFLICT when the sandbox is neither running
+ * nor suspended. In plain mode only what is below home and the memory-backed directory can be named, and no absolute
+ * symlink is followed: anything else is SP_DENIED. The same holds for listing and uploading.
  */
 int fake_path_open(struct fake_sandbox *sandbox, const char *path, enum fake_path_kind *ret_kind,
 		   int *ret_fd, uint64_t *ret_size, struct sp_error *err);
@@ -195,12 +198,14 @@ struct fake_dir_entry {
 	char *name;
 	/* DT_REG, DT_DIR, DT_LNK or DT_UNKNOWN. */
 	unsigned char type;
+	/* Bytes of a file; 0 for everything else. */
 	uint64_t size;
+	/* Last change of the content, milliseconds since 1970. */
 	int64_t mtime_ms;
 	/* Target of a symlink, else NULL. */
 	char *target;
 };
-/* Lists one folder. The array and its texts are the caller's: fake_dir_free(). */
+/* Lists one folder, sorted by name, without "." and "..". The array and its texts are the caller's: fake_dir_free(). */
 int fake_dir_list(struct fake_sandbox *sandbox, const char *path, struct fake_dir_entry **ret_entries,
 		  size_t *ret_len, struct sp_error *err);
 void fake_dir_free(struct fake_dir_entry *entries, size_t len);

@@ -405,10 +405,7 @@ static void case_background(void)
 	CHECK(census(sandbox).commands == 0, "%zu", census(sandbox).commands);
 	run_done(&run);
 	/* A background writer of more than any pipe holds gets to its end although nobody reads it. */
-	EXPECT(sandbox,
-	       "mkfifo f; { head -c 3000000 /dev/zero; echo over >f; } & cat f & disown -a; exit 0",
-	       0, NULL);
-	EXPECT(sandbox, "{ head -c 3000000 /dev/zero; echo over >f; } & exit 0", 0, NULL);
+	EXPECT(sandbox, "mkfifo f; { head -c 3000000 /dev/zero; echo over >f; } & exit 0", 0, NULL);
 	EXPECT(sandbox, "cat f >/dev/null; echo seen", 0, "seen\n");
 	destroy(sandbox);
 }
@@ -893,6 +890,24 @@ static void run_by_hand(void)
 	destroy(sandbox);
 }
 
+/* Everything was ended and reaped: the kernel says so. */
+static void check_childless(void)
+{
+	siginfo_t info = { 0 };
+	int rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+	struct sp_bytes status = SP_BYTES_INIT;
+	char path[40];
+
+	if (rc && errno == ECHILD)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)info.si_pid);
+	if (info.si_pid)
+		sp_read_file(path, 65536, &status, NULL);
+	CHECK(false, "children are left, ended: %d: %.300s", (int)info.si_pid,
+	      status.data ? (char *)status.data : "");
+	sp_bytes_done(&status);
+}
+
 /* Starts the engine, runs one case, ends the engine, and looks for what it left. */
 static int run_case(const struct helper_case *which, enum fake_mode mode)
 {
@@ -914,7 +929,7 @@ static int run_case(const struct helper_case *which, enum fake_mode mode)
 	if (strcmp(which->name, "left"))
 		CHECK(sp_count_fds() == fds, "%d descriptors before, %d after", fds, sp_count_fds());
 	fake_engine_free(engine);
-	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "children are left");
+	check_childless();
 	return failures ? 1 : 0;
 }
 

@@ -92,33 +92,52 @@ static size_t count_mounts(void)
 	return n;
 }
 
-/* What the helper left behind comes to us, its subreaper: waits for each to end. Returns how many had to be killed. */
+/* Our children now: descriptors to poll, at most `max`. */
+static nfds_t children(struct pollfd *fds, nfds_t max)
+{
+	char path[64], text[8192] = "", *save = NULL;
+	FILE *file;
+	nfds_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	for (char *word = strtok_r(text, " ", &save); word && n < max;
+	     word = strtok_r(NULL, " ", &save)) {
+		int fd = sp_pidfd_open((pid_t)strtol(word, NULL, 10));
+
+		if (fd >= 0)
+			fds[n++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	}
+	return n;
+}
+
+/*
+ * What the helper left behind comes to us, its subreaper: waits for it to end,
+ * in whatever order (a sandbox's process 1 ends only after its commands were reaped). Returns how many had to be killed.
+ */
 static size_t survivors(void)
 {
+	struct pollfd fds[256];
 	size_t killed = 0;
+	nfds_t n;
 
-	for (;;) {
-		siginfo_t info = { 0 };
-		char path[64], text[4096] = "";
-		FILE *file;
-		struct pollfd wait = { .events = POLLIN };
+	while ((n = children(fds, SP_COUNT(fds)))) {
+		bool late = poll(fds, n, PATIENCE_MS) == 0;
 
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-		file = fopen(path, "re");
-		if (!file || !fgets(text, sizeof(text), file) || atoi(text) <= 0) {
-			if (file)
-				fclose(file);
-			return killed;
+		for (nfds_t i = 0; i < n; i++) {
+			if (late)
+				killed += !sp_pidfd_signal(fds[i].fd, SIGKILL);
+			close(fds[i].fd);
 		}
-		fclose(file);
-		wait.fd = sp_pidfd_open(atoi(text));
-		if (poll(&wait, 1, PATIENCE_MS) == 0) {
-			killed++;
-			sp_pidfd_signal(wait.fd, SIGKILL);
-		}
-		waitid(P_PIDFD, (id_t)wait.fd, &info, WEXITED);
-		close(wait.fd);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
 	}
+	return killed;
 }
 
 /* ---- all scenarios of a mode ---- */

@@ -3,7 +3,7 @@
 set(fake_init ${CMAKE_BINARY_DIR}/fake_init)
 add_custom_command(
   OUTPUT ${fake_init}
-  COMMAND ${CMAKE_C_COMPILER} -std=c17 -Os -Wall -Wextra -ffreestanding -fno-builtin -fno-stack-protector -fno-pie
+  COMMAND ${CMAKE_C_COMPILER} -std=c17 -Os -Wall -Wextra -Wno-unused-command-line-argument -ffreestanding -fno-builtin -fno-stack-protector -fno-pie
           -fno-asynchronous-unwind-tables -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,noexecstack -s
           -o ${fake_init} ${CMAKE_SOURCE_DIR}/fakes/bash/init/init.c
   DEPENDS ${CMAKE_SOURCE_DIR}/fakes/bash/init/init.c

@@ -23,8 +23,14 @@
 /* Stack of a child that shares our memory until it executes its program. */
 #define FAKE_STACK (64 * 1024)
 
-/* Such a child runs on a foreign stack in shared memory: system calls only, and no instrumentation. */
+/* Such a child runs on a foreign stack in shared memory: system calls only, no instrumentation, and nothing on descriptors that a sanitizer intercepts. */
 #define FAKE_CHILD_CODE __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
+
+/*
+ * clone() by libc's other name for it: ThreadSanitizer intercepts the first,
+ * takes every child for a fork, and spoils the memory that this one shares.
+ */
+extern int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...);
 
 /* ---- descriptors that the engine's epoll watches ---- */
 
@@ -321,11 +327,13 @@ int fake_env_make(const char *home, const struct sp_env *env, size_t n_env, char
 void fake_env_free(char **envp);
 /* census.c: entries in upper layers and memory folder that were made there. Any thread. */
 size_t fake_count_files(const struct fake_sandbox *sandbox);
-/* plain.c: a fresh mark; processes that carry it: signalled (0: only counted), in one walk; `ret_stopped` counts those that stand still. */
+/* plain.c: a fresh mark; the living processes that carry it, counted or signalled in one walk. */
 uint64_t fake_mark_new(void);
-size_t fake_mark_signal(uint64_t mark, int signal, size_t *ret_stopped);
-/* plain.c: kills until two walks in a row find nothing alive. Any thread. */
+size_t fake_mark_count(uint64_t mark);
+void fake_mark_signal(uint64_t mark, int signal);
+/* plain.c: kills, or stops, until nobody is left to be killed or stopped. Any thread. */
 void fake_mark_sweep(uint64_t mark);
+void fake_mark_freeze(uint64_t mark);
 /* plain.c: reaps orphans that came to us. Engine's thread. */
 void fake_mark_reap(struct fake_engine *engine);
 

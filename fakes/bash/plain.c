@@ -21,9 +21,6 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 
-/* Walks in a row that must find nothing: a process may fork and end behind a walk's back once. */
-#define EMPTY_WALKS 2
-
 uint64_t fake_mark_new(void)
 {
 	uint64_t mark;
@@ -106,10 +103,14 @@ static void walk(uint64_t mark, void (*found)(pid_t pid, uint64_t mark, void *ar
 		closedir(dir);
 }
 
+/* What one walk found. */
 struct count {
 	int signal;
 	size_t alive;
 	size_t stopped;
+	/* Ended and not reaped: how many, and the sum of their numbers. */
+	size_t ended;
+	uint64_t ended_sum;
 };
 
 static void count_one(pid_t pid, uint64_t mark, void *arg)
@@ -118,28 +119,68 @@ static void count_one(pid_t pid, uint64_t mark, void *arg)
 	char state;
 	pid_t parent;
 
-	if (!stat_of(pid, &state, &parent) || state == 'Z' || state == 'X')
+	if (!stat_of(pid, &state, &parent))
 		return;
+	if (state == 'Z' || state == 'X') {
+		count->ended++;
+		count->ended_sum += (uint64_t)pid;
+		return;
+	}
 	count->alive++;
 	count->stopped += state == 'T' || state == 't';
 	if (count->signal)
 		signal_marked(pid, mark, count->signal);
 }
 
-size_t fake_mark_signal(uint64_t mark, int signal, size_t *ret_stopped)
+static struct count walk_once(uint64_t mark, int signal)
 {
 	struct count count = { .signal = signal };
 
 	walk(mark, count_one, &count);
-	if (ret_stopped)
-		*ret_stopped = count.stopped;
-	return count.alive;
+	return count;
+}
+
+size_t fake_mark_count(uint64_t mark)
+{
+	return walk_once(mark, 0).alive;
+}
+
+void fake_mark_signal(uint64_t mark, int signal)
+{
+	walk_once(mark, signal);
+}
+
+/*
+ * One walk proves nothing: a process may fork where the walk has been already
+ * and end before the walk comes to it. It leaves a corpse, though, which comes
+ * to us, the subreaper, and which nobody reaps meanwhile. So two walks in a row that
+ * find nobody to signal and the same corpses prove that nobody lived between them.
+ */
+static void repeat(uint64_t mark, int signal)
+{
+	struct count before = { .alive = 1 };
+
+	for (;;) {
+		struct count now = walk_once(mark, signal);
+		size_t active = signal == SIGSTOP ? now.alive - now.stopped : now.alive;
+
+		if (!active && before.signal && now.alive == before.alive &&
+		    now.ended == before.ended && now.ended_sum == before.ended_sum)
+			return;
+		before = now;
+		/* Marks a walk that may be the first of the two. */
+		before.signal = !active;
+	}
 }
 
 void fake_mark_sweep(uint64_t mark)
 {
-	for (int empty = 0; empty < EMPTY_WALKS;)
-		empty = fake_mark_signal(mark, SIGKILL, NULL) ? 0 : empty + 1;
+	repeat(mark, SIGKILL);
+}
+
+void fake_mark_freeze(uint64_t mark)
+{
+	repeat(mark, SIGSTOP);
 }
 
 /* ---- orphans that came to us, the subreaper ---- */
@@ -156,13 +197,14 @@ static bool is_leader(const struct fake_engine *engine, pid_t pid)
 	return false;
 }
 
+/* A sweep under way counts corpses: its sandbox's stay until it is done. */
 static bool is_ours(const struct fake_engine *engine, uint64_t mark)
 {
 	const struct fake_sandbox *sandbox;
 
 	LIST_FOREACH(sandbox, &engine->sandboxes, link)
 		if (sandbox->mark == mark)
-			return true;
+			return !sandbox->killed || sandbox->swept;
 	return false;
 }
 

@@ -110,12 +110,12 @@ FAKE_CHILD_CODE static long parent_number(void)
 {
 	char text[1024];
 	const char *word = "\nPPid:\t";
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = syscall(SYS_read, fd, text, sizeof(text));
 	long number = 0;
 	ssize_t at = 0, matched = 0;
 
-	close(fd);
+	syscall(SYS_close, fd);
 	for (; at < n && word[matched]; at++)
 		matched = text[at] == word[matched] ? matched + 1 : 0;
 	for (; at < n && text[at] >= '0' && text[at] <= '9'; at++)
@@ -240,9 +240,9 @@ FAKE_CHILD_CODE static int enter_root(struct fake_setup *setup)
 FAKE_CHILD_CODE static int loopback_up(struct fake_setup *setup)
 {
 	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = (int)syscall(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
+	if (fd < 0 || syscall(SYS_ioctl, fd, SIOCSIFFLAGS, &request))
 		return failed(setup, "starting", "the loopback interface");
 	return 0;
 }
@@ -296,7 +296,7 @@ int fake_setup_run(struct fake_setup *setup)
 		return -ENOMEM;
 	setup->error = 0;
 	fake_signals_block(&before);
-	pid = clone(build, stack + FAKE_STACK, flags, setup, &pid_fd);
+	pid = __clone(build, stack + FAKE_STACK, flags, setup, &pid_fd);
 	rc = pid < 0 ? -errno : -setup->error;
 	fake_signals_restore(&before);
 	munmap(stack, FAKE_STACK);

@@ -57,19 +57,28 @@ FAKE_CHILD_CODE static int failed(struct fake_spawn *spawn, const char *step)
 	return 127;
 }
 
+/* Without close-on-exec, also where it is in place already. */
+FAKE_CHILD_CODE static int put_fd(int fd, int number)
+{
+	if (fd == number)
+		return (int)syscall(SYS_fcntl, fd, F_SETFD, 0);
+	return syscall(SYS_dup3, fd, number, 0) < 0;
+}
+
 /* Standard input is opened inside: the host's node, handed over, could be chmod'ed through /proc/self/fd/0. */
 FAKE_CHILD_CODE static int place_fds(struct fake_spawn *spawn)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null",
+				O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
 	int ends[2] = { -1, -1 };
 
 	/* A sandbox may have lost its /dev/null: the empty end of a pipe reads the same. */
 	if (null < 0) {
-		if (pipe2(ends, O_CLOEXEC))
+		if (syscall(SYS_pipe2, ends, O_CLOEXEC))
 			return failed(spawn, "opening standard input");
 		null = ends[0];
 	}
-	if (dup2(null, 0) < 0 || dup2(spawn->out, 1) < 0 || dup2(spawn->err, 2) < 0)
+	if (put_fd(null, 0) || put_fd(spawn->out, 1) || put_fd(spawn->err, 2))
 		return failed(spawn, "placing standard descriptors");
 	if (syscall(SYS_close_range, 3, ~0U, 0))
 		return failed(spawn, "closing descriptors");
@@ -145,7 +154,7 @@ static void birth_direct(struct birth *birth)
 		birth->error = errno;
 		return;
 	}
-	birth->pid = clone(birth->child, engine->stack + FAKE_STACK, BIRTH_FLAGS | CLONE_PIDFD,
+	birth->pid = __clone(birth->child, engine->stack + FAKE_STACK, BIRTH_FLAGS | CLONE_PIDFD,
 			   birth->arg, &birth->pid_fd);
 	birth->error = birth->pid < 0 ? errno : 0;
 	if (inside && setns(engine->pid_ns_fd, CLONE_NEWPID))
@@ -161,7 +170,7 @@ FAKE_CHILD_CODE static int midwife(void *arg)
 		birth->error = errno;
 		return 1;
 	}
-	birth->pid = clone(birth->child, birth->engine->stack + FAKE_STACK,
+	birth->pid = __clone(birth->child, birth->engine->stack + FAKE_STACK,
 			   BIRTH_FLAGS | CLONE_PARENT, birth->arg);
 	birth->error = birth->pid < 0 ? errno : 0;
 	return 0;
@@ -171,7 +180,7 @@ FAKE_CHILD_CODE static int midwife(void *arg)
 static void birth_by_midwife(struct birth *birth)
 {
 	int pid_fd = -1;
-	pid_t pid = clone(midwife, birth->engine->stack + 2 * FAKE_STACK, BIRTH_FLAGS | CLONE_PIDFD,
+	pid_t pid = __clone(midwife, birth->engine->stack + 2 * FAKE_STACK, BIRTH_FLAGS | CLONE_PIDFD,
 			  birth, &pid_fd);
 
 	if (pid < 0) {

@@ -10,12 +10,15 @@ static size_t prefix(const unsigned char *data, size_t len, uint64_t max)
 	return len <= max ? len : sp_utf8_cut((const char *)data, len, (size_t)max);
 }
 
-/* The chunk that overflows is dropped whole, and later ones are let in as far as they fit. */
+/*
+ * The chunk that reaches the cap is dropped whole, and later ones are let in as far as they fit. One that
+ * would fill it exactly counts, so that there is a hole wherever the platform cuts its chunks.
+ */
 static size_t hole(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data, size_t len)
 {
 	uint64_t room = held < cap ? cap - held : 0;
 
-	if (!cut_before && len > room)
+	if (!cut_before && len >= room)
 		return 0;
 	return prefix(data, len, room);
 }

@@ -31,7 +31,10 @@ struct api {
 	struct api_listener listener;
 	/* Private folder: the engine's state and the request logs. */
 	char *state_dir;
-	/* Our own epoll set: the daemon's, the engine's, the signals', and every connection for hang-ups. */
+	/*
+	 * Our own epoll set: the daemon's, the engine's, the signals', and every connection for
+	 * hang-ups.
+	 */
 	int epoll_fd;
 	int signal_fd;
 	enum fake_era era;
@@ -46,6 +49,11 @@ struct api {
 	uint64_t next_tick;
 	/* Some sandbox is over and its engine's side can be given back. */
 	bool release_due;
+	/*
+	 * A connection was resumed inside the daemon's own turn, which does not look at it again by
+	 * itself.
+	 */
+	bool resumed;
 	/* A signal said so. */
 	bool stopping;
 };

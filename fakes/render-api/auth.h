@@ -5,8 +5,8 @@
 #include <fakes/render-api/request.h>
 
 /*
- * Checks who asks and finds the workspace and sandbox that are asked for; takes a token of the proxy
- * to its use. Answers itself when something is wrong.
+ * Checks who asks and finds the workspace and sandbox that are asked for; takes a token of the
+ * proxy to its use. Answers itself when something is wrong.
  */
 void auth_check(struct request *request);
 

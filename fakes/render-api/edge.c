@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* A download that follows another command on the same line; JSON spells a new line "\n", which ends the line for the edge as well. */
+/*
+ * A download that follows another command on the same line; JSON spells a new line "\n", which ends
+ * the line for the edge as well.
+ */
 static bool has_chained_download(const char *body, size_t len)
 {
 	const char *end = body + len;

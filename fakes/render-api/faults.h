@@ -23,6 +23,7 @@
 	X(TOKEN_EXPIRED, "token-expired", "every token has expired when it is used")               \
 	X(TOKEN_REUSE, "token-reuse", "a token may be used more than once")
 
+/* One value a switch. */
 enum api_fault {
 #define API_FAULT_ENUM(identifier, name, text) API_FAULT_##identifier,
 	API_FAULTS(API_FAULT_ENUM)
@@ -33,6 +34,7 @@ enum api_fault {
 /* A set of faults, one bit each. */
 typedef unsigned api_faults;
 
+/* Whether a switch is on. */
 static inline bool api_fault_on(api_faults faults, enum api_fault fault)
 {
 	return faults & (1U << fault);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds and failures of a workspace: what control arranges for a step, and what a step finds arranged. */
+/*
+ * Holds and failures of a workspace: what control arranges for a step, and what a step finds
+ * arranged.
+ */
 #ifndef FAKE_RENDER_API_HOLD_H
 #define FAKE_RENDER_API_HOLD_H
 
@@ -41,7 +44,10 @@ void hold_release_all(struct workspace *workspace);
 /* True when a hold waits for this. */
 bool hold_is_armed(const struct workspace *workspace, enum sp_control_step step,
 		   enum sp_control_when when, const char *sandbox_id);
-/* Stands at a hold if one waits for this: returns it, and `go` is called when it is released. NULL: go on. */
+/*
+ * Stands at a hold if one waits for this: returns it, and `go` is called when it is released. NULL:
+ * go on.
+ */
 struct hold *hold_reach(struct workspace *workspace, enum sp_control_step step,
 			enum sp_control_when when, const char *sandbox_id, void (*go)(void *arg),
 			void *arg);
@@ -54,6 +60,7 @@ struct failure_plan {
 	int status;
 };
 
+/* Nothing fails. */
 #define FAILURE_NONE { .how = -1 }
 
 /* The nth occurrence from now on fails (0: each). 0 or -ENOMEM. */

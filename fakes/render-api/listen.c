@@ -45,14 +45,15 @@ static int bind_unix(int fd, const struct sockaddr_un *address)
 
 static int listen_unix(const char *path, struct api_listener *listener, struct sp_error *err)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct stat st;
 
 	if (!*path || strlen(path) >= sizeof(address.sun_path))
-		return sp_error_set(err, SP_INVALID,
-				    "the path of the Unix socket has %zu bytes and a socket address "
-				    "holds %zu; use a shorter path (a shorter TMPDIR, for instance)",
-				    strlen(path), sizeof(address.sun_path) - 1);
+		return sp_error_set(
+		    err, SP_INVALID,
+		    "the path of the Unix socket has %zu bytes and a socket address "
+		    "holds %zu; use a shorter path (a shorter TMPDIR, for instance)",
+		    strlen(path), sizeof(address.sun_path) - 1);
 	memcpy(address.sun_path, path, strlen(path) + 1);
 
 	int fd SP_CLOSE = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -141,13 +142,14 @@ static int listen_inet(const char *text, struct api_listener *listener, struct s
 	if (split(text, host, &port))
 		len = loopback(host, port, &address);
 	if (!len)
-		return sp_error_set(err, SP_INVALID,
-				    "the fake API server cannot listen on `%s`: say unix:PATH, or "
-				    "HOST:PORT with a loopback host (127.0.0.1:0 takes any free port)",
-				    text);
+		return sp_error_set(
+		    err, SP_INVALID,
+		    "the fake API server cannot listen on `%s`: say unix:PATH, or "
+		    "HOST:PORT with a loopback host (127.0.0.1:0 takes any free port)",
+		    text);
 
 	int fd SP_CLOSE =
-		socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	    socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return sp_error_set_errno(err, errno, "making a socket");

@@ -24,7 +24,8 @@ struct api_listener {
 
 /*
  * Listens on "unix:PATH", "HOST:PORT" with a loopback host, or 127.0.0.1 and any
- * port for NULL. SP_INVALID for anything else and for a path that does not fit a socket address; SP_IO.
+ * port for NULL. SP_INVALID for anything else and for a path that does not fit a socket address;
+ * SP_IO.
  */
 int api_listen(const char *address, struct api_listener *ret_listener, struct sp_error *err);
 /* Closes it and removes its socket file. */

@@ -56,6 +56,7 @@ struct workspace {
 	int64_t rate_used;
 };
 
+/* A new workspace with ids and a key of its own; NULL when memory is short. */
 struct workspace *workspace_new(struct api *api);
 /* Every sandbox of it is terminated already. */
 void workspace_free(struct workspace *workspace);
@@ -155,13 +156,18 @@ struct waker {
 	void (*go)(void *arg);
 	void *arg;
 };
-/* Wakes a suspended sandbox; `waker->go` may run before this returns. Also answers for a running one. */
+/*
+ * Wakes a suspended sandbox; `waker->go` may run before this returns. Also answers for a running
+ * one.
+ */
 void sandbox_wake(struct sandbox *sandbox, struct waker *waker);
 /* It waits no longer; fine for one that does not wait. */
 void waker_cancel(struct waker *waker);
 
+/* Writes a sandbox as the service shows it in this era; its environment is never shown. */
 void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox);
 
+/* What a token is good for. */
 enum operation {
 	OP_RUN_SYNC = 0,
 	OP_RUN_STREAM,
@@ -179,7 +185,9 @@ struct exec {
 	int64_t expires_ms;
 	bool used;
 	enum operation operation;
-	/* Path of a transfer, or the command named by the mint; at most TIMELINE_TEXT bytes of it. */
+	/*
+	 * Path of a transfer, or the command named by the mint; at most TIMELINE_TEXT bytes of it.
+	 */
 	char *text;
 	/* Index of the text that the proxy ran, or -1. */
 	ssize_t timeline;
@@ -194,7 +202,10 @@ struct exec {
 struct exec *exec_new(struct sandbox *sandbox, enum operation operation, const char *text);
 void exec_free(struct exec *exec);
 struct exec *exec_find(struct sandbox *sandbox, const char *id);
-/* Takes a token to its use. NULL with the reason when it is not good for this; `path` NULL for runs. */
+/*
+ * Takes a token to its use. NULL with the reason when it is not good for this; `path` NULL for
+ * runs.
+ */
 struct exec *exec_redeem(struct sandbox *sandbox, const char *token, enum operation operation,
 			 const char *path, const char **ret_why);
 /* Forgets the texts of a sandbox whose engine is gone, and says that everything has stopped. */

@@ -35,7 +35,9 @@ void peer_on_connection(void *arg, struct MHD_Connection *connection, void **soc
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		begin(api, connection, socket_context);
 	} else if (peer) {
-		/* By hand: a child between fork and exec may hold a copy that keeps it in the set. */
+		/*
+		 * By hand: a child between fork and exec may hold a copy that keeps it in the set.
+		 */
 		epoll_ctl(api->epoll_fd, EPOLL_CTL_DEL, peer->fd, NULL);
 		TAILQ_REMOVE(&api->peers, peer, entry);
 		if (peer->request)

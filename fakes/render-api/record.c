@@ -13,7 +13,10 @@
 #include <base/files.h>
 #include <fakes/render-api/json_out.h>
 
-/* A line: the base64 of a body, and a target and headers bounded by the connection's memory, escaped. */
+/*
+ * A line: the base64 of a body, and a target and headers bounded by the connection's memory,
+ * escaped.
+ */
 #define LINE_CEILING (RECORD_BODY * 2)
 
 /* Not every file system has nameless files. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log of what a workspace received, as lines of JSON in an unlinked file: it can be sent as it is
- * and costs no memory. A full log keeps what it has and counts what it lost.
+ * The log of what a workspace received, as lines of JSON in an unlinked file: it can be sent as it
+ * is and costs no memory. A full log keeps what it has and counts what it lost.
  */
 #ifndef FAKE_RENDER_API_RECORD_H
 #define FAKE_RENDER_API_RECORD_H
@@ -35,6 +35,7 @@ struct record {
 	bool cut;
 };
 
+/* Appends one request; what finds no room is counted as lost. `dir` is where the file is made. */
 void record_add(struct request_log *log, const char *dir, const struct record *record);
 /* Forgets everything. */
 void record_clear(struct request_log *log);

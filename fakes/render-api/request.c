@@ -94,6 +94,9 @@ void request_on_completed(void *api SP_UNUSED, struct MHD_Connection *connection
 		return;
 	*context = NULL;
 	request_client_gone(request);
+	/* An answer that was never sent holds the request, as a stream does. */
+	if (request->response)
+		MHD_destroy_response(SP_TAKE(request->response));
 	request->connection = NULL;
 	request->suspended = false;
 	if (request->peer)
@@ -107,6 +110,7 @@ void request_resume(struct request *request)
 	if (!request->suspended)
 		return;
 	request->suspended = false;
+	request->api->resumed = true;
 	MHD_resume_connection(request->connection);
 }
 
@@ -390,8 +394,24 @@ static enum MHD_Result send_answer(struct request *request)
 	return result;
 }
 
+/*
+ * A request that was suspended at its headers is told of them once more; without
+ * data that looks like the end of a body that has not begun.
+ */
+static bool is_repeated(struct request *request, size_t len)
+{
+	const char *length = request_header(request, "Content-Length");
+	bool empty = length ? !strcmp(length, "0") :
+			      !request_header(request, "Transfer-Encoding");
+	bool early = request->held_early;
+
+	request->held_early = false;
+	return early && !len && !empty && !request->gone && !request->ready;
+}
+
 enum MHD_Result request_on_access(void *api SP_UNUSED, struct MHD_Connection *connection SP_UNUSED,
-				  const char *url, const char *method, const char *version SP_UNUSED,
+				  const char *url, const char *method,
+				  const char *version SP_UNUSED,
 				  const char *upload_data, size_t *upload_data_size, void **context)
 {
 	struct request *request = *context;
@@ -401,10 +421,11 @@ enum MHD_Result request_on_access(void *api SP_UNUSED, struct MHD_Connection *co
 	if (!request->begun) {
 		request->begun = true;
 		on_headers(request, method, url);
-		if (is_blocked(request))
-			return request_suspend(request) ? MHD_YES : MHD_NO;
-		return MHD_YES;
+		request->held_early = is_blocked(request);
+		return !request->held_early || request_suspend(request) ? MHD_YES : MHD_NO;
 	}
+	if (is_repeated(request, *upload_data_size))
+		return MHD_YES;
 	if (request->gone || (request->ready && request->drop))
 		return MHD_NO;
 	if (*upload_data_size) {

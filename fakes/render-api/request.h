@@ -40,14 +40,20 @@ enum body_kind {
 	BODY_IGNORED = 0,
 	/* An object or nothing, given as request->json. */
 	BODY_JSON,
-	/* Given piece by piece to `data`; `start` runs before the first piece, `end` after the last one. */
+	/*
+	 * Given piece by piece to `data`; `start` runs before the first piece, `end` after the last
+	 * one.
+	 */
 	BODY_STREAM,
 };
 
 /* A row of the route table. */
 struct route {
 	const char *method;
-	/* Segments; "*" stands for one, kept in request->params. The first one of the first two planes is a sandbox where `sandbox` says so. */
+	/*
+	 * Segments; "*" stands for one, kept in request->params. The first one of the first two
+	 * planes is a sandbox where `sandbox` says so.
+	 */
 	const char *pattern;
 	enum plane plane;
 	enum body_kind body;
@@ -61,6 +67,7 @@ struct route {
 	void (*gone)(struct request *request);
 };
 
+/* Most stars in the pattern of a route. */
 #define REQUEST_PARAMS 2
 
 /* A TCP or Unix connection; lives through many requests. */
@@ -90,7 +97,10 @@ struct request {
 
 	struct workspace *workspace;
 	struct sandbox *sandbox;
-	/* Record of the token that the proxy was shown; the record itself may be forgotten meanwhile. */
+	/*
+	 * Record of the token that the proxy was shown; the record itself may be forgotten
+	 * meanwhile.
+	 */
 	char exec_id[ID_SIZE];
 	/* What the step has to do wrong. */
 	struct failure_plan failure;
@@ -111,13 +121,18 @@ struct request {
 	bool sent;
 
 	bool begun;
+	/* It stood somewhere before its body was read. */
+	bool held_early;
 	bool ended;
 	/* The route has begun its work. */
 	bool started;
 	bool suspended;
 	/* The client left; nothing may be sent any more. */
 	bool gone;
-	/* It left before a command that had arrived was started: the reference that the hold keeps, or NULL. */
+	/*
+	 * It left before a command that had arrived was started: the reference that the hold keeps,
+	 * or NULL.
+	 */
 	struct request *orphan;
 	/* Callbacks of the engine that still name it, and the connection itself. */
 	unsigned refs;
@@ -130,7 +145,10 @@ void request_unref(struct request *request);
 /* Value of a query argument or header, or NULL. Lives as long as the request. */
 const char *request_query(struct request *request, const char *name);
 const char *request_header(struct request *request, const char *name);
-/* Calls for every value of an argument, comma-joined ones split. Stops at the first false and returns it. */
+/*
+ * Calls for every value of an argument, comma-joined ones split. Stops at the first false and
+ * returns it.
+ */
 bool request_query_each(struct request *request, const char *name,
 			bool (*each)(void *arg, const char *value, size_t len), void *arg);
 /* Bearer of the Authorization header, or "". */

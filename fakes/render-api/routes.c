@@ -63,7 +63,10 @@ static const struct route routes[] = {
 	ADMIN("POST", "/admin/workspaces/*/reset", BODY_IGNORED, admin_reset, NULL),
 };
 
-/* One step through a path and its pattern, side by side; the segments that a star stands for are told. */
+/*
+ * One step through a path and its pattern, side by side; the segments that a star stands for are
+ * told.
+ */
 static bool matches(const char *pattern, const char *path, const char **stars, size_t *lens)
 {
 	size_t n = 0;

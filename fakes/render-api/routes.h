@@ -5,11 +5,17 @@
 
 #include <fakes/render-api/request.h>
 
-/* Finds the row of a request and fills its parameters. NULL: none; then `*ret_wrong_method` says whether the path is known. */
+/*
+ * Finds the row of a request and fills its parameters. NULL: none; then `*ret_wrong_method` says
+ * whether the path is known.
+ */
 const struct route *route_find(struct request *request, const char *method, const char *path,
 			       bool *ret_wrong_method);
 
-/* Common to lists: reads `limit` and `cursor`. False: it has answered 400. A missing cursor is UINT64_MAX. */
+/*
+ * Common to lists: reads `limit` and `cursor`. False: it has answered 400. A missing cursor is
+ * UINT64_MAX.
+ */
 bool route_page(struct request *request, uint64_t *ret_limit, uint64_t *ret_before);
 /* The opaque cursor of an item. */
 void route_cursor(struct sp_buf *buf, uint64_t number);

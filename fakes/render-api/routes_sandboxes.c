@@ -62,9 +62,12 @@ static bool read_owner(struct create *create, const cJSON *json)
 
 static bool read_plan(struct create *create, const cJSON *json)
 {
-	/* The first half is of eras A and B, the second of C. Clients of one era meet servers of another: all are echoed. */
-	static const char *const plans[] = { "starter", "standard", "pro",
-					     "1c-2g",	"2c-4g",    "4c-8g", "8c-16g" };
+	/*
+	 * The first half is of eras A and B, the second of C. Clients of one era meet servers of
+	 * another: all are echoed.
+	 */
+	static const char *const plans[] = {"starter", "standard", "pro",   "1c-2g",
+					    "2c-4g",   "4c-8g",	   "8c-16g"};
 	const char *plan = sp_json_str(json, "plan");
 
 	if (!cJSON_GetObjectItemCaseSensitive(json, "plan"))
@@ -78,8 +81,7 @@ static bool read_plan(struct create *create, const cJSON *json)
 /* False for a member that is there and no integer. */
 static bool read_seconds(const cJSON *json, const char *name, int64_t *seconds)
 {
-	return sp_json_int(json, name, seconds) ||
-	       !cJSON_GetObjectItemCaseSensitive(json, name);
+	return sp_json_int(json, name, seconds) || !cJSON_GetObjectItemCaseSensitive(json, name);
 }
 
 static bool read_times(struct create *create, const cJSON *json)
@@ -142,14 +144,15 @@ static bool read_env(struct create *create, const cJSON *json)
 	create->env = calloc(ENV_MAX, sizeof(*create->env));
 	if (!create->env)
 		return refuse(create, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, "out of memory");
-	cJSON_ArrayForEach (item, env) {
+	cJSON_ArrayForEach(item, env)
+	{
 		if (!cJSON_IsString(item))
 			return bad(create, "env values must be strings");
 		if (!*item->string || strchr(item->string, '='))
 			return bad(create, "invalid env name");
 		bytes += strlen(item->string) + strlen(item->valuestring);
 		create->env[n++] =
-			(struct sp_env){ .name = item->string, .value = item->valuestring };
+		    (struct sp_env){.name = item->string, .value = item->valuestring};
 	}
 	if (bytes > ENV_BYTES)
 		return bad(create, "env is larger than 256 KB");
@@ -165,8 +168,7 @@ static bool has_room(struct create *create)
 
 	if (sandbox_count_active(workspace) < limit)
 		return true;
-	return refuse(create, MHD_HTTP_TOO_MANY_REQUESTS, NULL,
-		      "concurrent sandbox limit reached");
+	return refuse(create, MHD_HTTP_TOO_MANY_REQUESTS, NULL, "concurrent sandbox limit reached");
 }
 
 static bool read_create(struct create *create, const cJSON *json)
@@ -200,10 +202,9 @@ static void make(struct request *request, struct create *create)
 
 	if (rc) {
 		policy_free(&create->wish);
-		request_answer_error(request,
-				     rc == SP_INVALID ? MHD_HTTP_BAD_REQUEST
-						      : MHD_HTTP_SERVICE_UNAVAILABLE,
-				     NULL, "%s", err.message);
+		request_answer_error(
+		    request, rc == SP_INVALID ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_SERVICE_UNAVAILABLE,
+		    NULL, "%s", err.message);
 		return;
 	}
 	request->sandbox->n_requests++;
@@ -212,7 +213,7 @@ static void make(struct request *request, struct create *create)
 
 void route_create(struct request *request)
 {
-	struct create create = { .request = request };
+	struct create create = {.request = request};
 
 	if (read_create(&create, request->json))
 		make(request, &create);
@@ -253,7 +254,7 @@ static bool add_status(void *arg, const char *value, size_t len)
 void route_list(struct request *request)
 {
 	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(LIST_CEILING);
-	struct status_set set = { .bits = 0 };
+	struct status_set set = {.bits = 0};
 	struct sandbox *sandbox;
 	uint64_t limit;
 	uint64_t before;
@@ -268,7 +269,8 @@ void route_list(struct request *request)
 	if (!route_page(request, &limit, &before))
 		return;
 	json_open(&buf, NULL, '[');
-	TAILQ_FOREACH (sandbox, &request->workspace->sandboxes, entry) {
+	TAILQ_FOREACH(sandbox, &request->workspace->sandboxes, entry)
+	{
 		if (sandbox->number >= before || !(set.bits & 1U << sandbox_state(sandbox)))
 			continue;
 		if (!limit--)

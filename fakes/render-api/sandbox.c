@@ -23,7 +23,10 @@ static bool is_over(const struct sandbox *sandbox)
 	return sandbox->handle && sandbox->proven && !sandbox->n_pending && !sandbox->users;
 }
 
-/* The engine's side is given back when nothing of it is needed, but not from within its own callbacks. */
+/*
+ * The engine's side is given back when nothing of it is needed, but not from within its own
+ * callbacks.
+ */
 static void maybe_release(struct sandbox *sandbox)
 {
 	if (is_over(sandbox))

@@ -32,7 +32,10 @@
 #define STOP_MS 30000
 #define EVENTS 64
 
-/* A connection, its command's pipes and pidfd: the usual soft limit ends at some two hundred streams. */
+/*
+ * A connection, its command's pipes and pidfd: the usual soft limit ends at some two hundred
+ * streams.
+ */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -45,7 +48,7 @@ static void raise_file_limit(void)
 
 static int watch(struct api *api, int fd, void *tag)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tag };
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
 
 	return epoll_ctl(api->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
@@ -68,7 +71,7 @@ static int open_signals(struct api *api, sigset_t *ret_before, struct sp_error *
 
 static int open_engine(struct api *api, struct sp_error *err)
 {
-	struct fake_engine_options options = { .mode = FAKE_AUTO };
+	struct fake_engine_options options = {.mode = FAKE_AUTO};
 	int rc = sp_tmp_dir("sandproof-api-", &api->state_dir, err);
 
 	if (rc)
@@ -80,14 +83,13 @@ static int open_engine(struct api *api, struct sp_error *err)
 static int open_daemon(struct api *api, struct sp_error *err)
 {
 	api->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL, NULL,
-		request_on_access, api, MHD_OPTION_LISTEN_SOCKET, api->listener.fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
-		MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_URI_LOG_CALLBACK, request_on_target, api, MHD_OPTION_NOTIFY_COMPLETED,
-		request_on_completed, api, MHD_OPTION_NOTIFY_CONNECTION, peer_on_connection, api,
-		MHD_OPTION_END);
+	    MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL, NULL,
+	    request_on_access, api, MHD_OPTION_LISTEN_SOCKET, api->listener.fd,
+	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+	    0U, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
+	    request_on_target, api, MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, api,
+	    MHD_OPTION_NOTIFY_CONNECTION, peer_on_connection, api, MHD_OPTION_END);
 	/* The daemon closes it from here on. */
 	api->listener.fd = -1;
 	if (!api->daemon)
@@ -107,7 +109,10 @@ static int open_loop(struct api *api, struct sp_error *err)
 	return 0;
 }
 
-/* Set late: entering a user namespace could have cleared it. A parent that is gone already sends nothing. */
+/*
+ * Set late: entering a user namespace could have cleared it. A parent that is gone already sends
+ * nothing.
+ */
 static void die_with_parent(struct api *api, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -139,7 +144,10 @@ static int open_all(struct api *api, const struct fake_api_options *options, sig
 	return rc ? rc : open_loop(api, err);
 }
 
-/* How sandboxes are isolated, and where their memory-backed directory is ("{id}" stands for the sandbox's id). */
+/*
+ * How sandboxes are isolated, and where their memory-backed directory is ("{id}" stands for the
+ * sandbox's id).
+ */
 static void add_mode(struct sp_buf *line, struct api *api)
 {
 	bool plain = fake_engine_mode(api->engine) == FAKE_PLAIN;
@@ -193,8 +201,8 @@ static void tick(struct api *api, uint64_t now)
 	if (now < api->next_tick)
 		return;
 	api->next_tick = now + TICK;
-	TAILQ_FOREACH (workspace, &api->workspaces, entry)
-		workspace_tick(workspace);
+	TAILQ_FOREACH(workspace, &api->workspaces, entry)
+	workspace_tick(workspace);
 	stream_keep_alive(api, now);
 }
 
@@ -205,10 +213,10 @@ static int next_timeout(struct api *api)
 	MHD_UNSIGNED_LONG_LONG daemon_ms;
 	bool anything = false;
 
-	if (api->release_due)
+	if (api->release_due || api->resumed)
 		return 0;
-	TAILQ_FOREACH (workspace, &api->workspaces, entry)
-		anything = anything || !TAILQ_EMPTY(&workspace->sandboxes);
+	TAILQ_FOREACH(workspace, &api->workspaces, entry)
+	anything = anything || !TAILQ_EMPTY(&workspace->sandboxes);
 	int timeout = anything ? sp_until_ms(api->next_tick) : -1;
 
 	if (MHD_get_timeout(api->daemon, &daemon_ms) == MHD_YES &&
@@ -239,28 +247,34 @@ static void turn(struct api *api)
 	if (api->release_due)
 		sandbox_release_due(api);
 	tick(api, sp_now());
+	api->resumed = false;
 	MHD_run(api->daemon);
 }
 
-/* Ends every sandbox and waits for the proof, within reason; the engine itself has the last word. */
+/*
+ * Ends every sandbox and waits for the proof, within reason; the engine itself has the last word.
+ */
 static void end_sandboxes(struct api *api)
 {
 	uint64_t deadline = sp_deadline_ms(STOP_MS);
 	struct workspace *workspace;
 	struct sandbox *sandbox;
 
-	TAILQ_FOREACH (workspace, &api->workspaces, entry)
-		TAILQ_FOREACH (sandbox, &workspace->sandboxes, entry)
-			sandbox_terminate(sandbox, NULL, NULL);
+	TAILQ_FOREACH(workspace, &api->workspaces, entry)
+	TAILQ_FOREACH(sandbox, &workspace->sandboxes, entry)
+	sandbox_terminate(sandbox, NULL, NULL);
 	while (sandbox_release_due(api) && sp_now() < deadline) {
-		struct pollfd wait = { .fd = fake_engine_fd(api->engine), .events = POLLIN };
+		struct pollfd wait = {.fd = fake_engine_fd(api->engine), .events = POLLIN};
 
 		poll(&wait, 1, sp_until_ms(deadline));
 		fake_engine_dispatch(api->engine);
 	}
 }
 
-/* Takes the signals that ended us: left pending they would end the process before it could tell its code. */
+/*
+ * Takes the signals that ended us: left pending they would end the process before it could tell its
+ * code.
+ */
 static void take_signals(struct api *api)
 {
 	struct signalfd_siginfo info;
@@ -296,10 +310,10 @@ static void close_all(struct api *api)
 int fake_api_run(const struct fake_api_options *options, struct sp_error *err)
 {
 	struct api api = {
-		.listener = API_LISTENER_INIT,
-		.epoll_fd = -1,
-		.signal_fd = -1,
-		.era = options->era,
+	    .listener = API_LISTENER_INIT,
+	    .epoll_fd = -1,
+	    .signal_fd = -1,
+	    .era = options->era,
 	};
 	sigset_t before;
 	int rc;

@@ -20,13 +20,19 @@ enum fake_era {
 };
 
 struct fake_api_options {
-	/* "unix:PATH" or "HOST:PORT" with a loopback host (port 0: any). NULL: 127.0.0.1:0. Anything else is SP_INVALID. */
+	/*
+	 * "unix:PATH" or "HOST:PORT" with a loopback host (port 0: any). NULL: 127.0.0.1:0.
+	 * Anything else is SP_INVALID.
+	 */
 	const char *listen;
 	enum fake_era era;
 	/* Faults by switch, as `--fault` names them. */
 	const char *const *faults;
 	size_t n_faults;
-	/* Print the JSON line `{base_url, api_key, workspace_id, control_url, control_token, mode, memory_dir}` on stdout as soon as it listens; else the same as text. */
+	/*
+	 * Print the JSON line `{base_url, api_key, workspace_id, control_url, control_token, mode,
+	 * memory_dir}` on stdout as soon as it listens; else the same as text.
+	 */
 	bool json;
 	/* End when the process that started us ends. */
 	bool die_with_parent;

@@ -14,7 +14,10 @@
 #define PIECE 4096
 /* A piece, the one read ahead of it, and the terminal event. */
 #define OUT_CEILING (16 * PIECE)
-/* Half of what the most patient known client allows (45 s without a byte), and the service's own figure. */
+/*
+ * Half of what the most patient known client allows (45 s without a byte), and the service's own
+ * figure.
+ */
 #define KEEP_ALIVE (15 * SP_SECOND)
 /* Memory that the daemon sets aside for an answer made by a callback; it hardly uses it. */
 #define BLOCK 1024
@@ -173,6 +176,9 @@ static void add_terminal(struct stream *stream, const struct failure_plan *plan)
 		add_failure(stream, MHD_HTTP_INSUFFICIENT_STORAGE, "no space left on device");
 		break;
 	case SP_FAIL_DROP:
+		/* An orderly end, and not a word about the exit. */
+		stream->phase = STREAM_OVER;
+		return;
 	case SP_FAIL_CUT:
 	case SP_FAIL_LOST_ANSWER:
 		cut(stream);

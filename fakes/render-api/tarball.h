@@ -15,7 +15,10 @@ struct tarball;
 
 /* NULL with `err` when memory is short or the folder cannot be listed. */
 struct tarball *tarball_new(struct fake_sandbox *sandbox, const char *path, struct sp_error *err);
-/* Gives up to `max` bytes: their number, 0 at the end, -1 when it failed and what was given is worthless. */
+/*
+ * Gives up to `max` bytes: their number, 0 at the end, -1 when it failed and what was given is
+ * worthless.
+ */
 ssize_t tarball_read(struct tarball *tarball, char *buffer, size_t max);
 void tarball_free(struct tarball *tarball);
 

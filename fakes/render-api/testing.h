@@ -40,6 +40,7 @@ struct server {
 	char *control_token;
 };
 
+/* An answer; `code` says how the transfer itself ended. Freed by reply_done(). */
 struct reply {
 	long status;
 	struct sp_buf headers;
@@ -47,6 +48,7 @@ struct reply {
 	CURLcode code;
 };
 
+/* A cancel that fires when something hangs; the caller drops it. */
 static SP_UNUSED struct sp_cancel *test_limit(void)
 {
 	struct sp_cancel *cancel = sp_cancel_new();
@@ -67,6 +69,7 @@ static SP_UNUSED void test_read(int fd, struct sp_buf *buf, bool line)
 	}
 }
 
+/* Reads the line that a server prints as soon as it listens. */
 static SP_UNUSED void server_read_line(struct server *server, int fd)
 {
 	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
@@ -84,14 +87,17 @@ static SP_UNUSED void server_read_line(struct server *server, int fd)
 /* Starts a server of an era with faults (NULL-terminated, may be NULL). */
 static SP_UNUSED struct server server_start(char era, const char *const *faults)
 {
-	struct server server = { .child = SP_CHILD_INIT };
+	struct server server = {.child = SP_CHILD_INIT};
 	struct sp_error err = SP_ERROR_INIT;
 	char listen[128];
-	char era_text[] = { era, '\0' };
+	char era_text[] = {era, '\0'};
 	char tmp[128];
-	const char *argv[16] = { TEST_HELPER, listen, era_text };
-	const char *env[] = { tmp, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			      NULL };
+	const char *argv[16] = {TEST_HELPER, listen, era_text};
+	const char *mode = getenv("SANDPROOF_FAKE");
+	char mode_text[64];
+	const char *env[] = {tmp,
+			     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			     mode ? mode_text : NULL, NULL};
 
 	for (size_t i = 0; faults && faults[i] && i < 12; i++)
 		argv[3 + i] = faults[i];
@@ -99,10 +105,10 @@ static SP_UNUSED struct server server_start(char era, const char *const *faults)
 	snprintf(server.socket, sizeof(server.socket), "%s/socket", server.dir);
 	snprintf(listen, sizeof(listen), "unix:%s", server.socket);
 	snprintf(tmp, sizeof(tmp), "TMPDIR=%s", server.dir);
+	snprintf(mode_text, sizeof(mode_text), "SANDPROOF_FAKE=%s", mode ? mode : "");
 	server.child.argv = argv;
 	server.child.env = env;
 	server.child.out = SP_CHILD_PIPE;
-	server.child.err = STDERR_FILENO;
 	server.child.err = dup(STDERR_FILENO);
 	cr_assert(!sp_child_start(&server.child, &err), "%s", err.message);
 	server_read_line(&server, server.child.out);
@@ -140,6 +146,7 @@ static SP_UNUSED void server_stop(struct server *server)
 	cr_expect(!left.len, "left behind by the server:%s", sp_buf_str(&left));
 }
 
+/* libcurl's callback: into a buffer. */
 static SP_UNUSED size_t test_take(char *data, size_t size, size_t n, void *arg)
 {
 	return sp_buf_add(arg, data, size * n) ? 0 : size * n;
@@ -161,6 +168,7 @@ struct ask {
 	const char *header;
 };
 
+/* A handle that is ready to go; it and the headers are the caller's. */
 static SP_UNUSED CURL *test_easy(struct server *server, const struct ask *ask, struct reply *reply,
 				 struct curl_slist **ret_headers)
 {
@@ -183,9 +191,9 @@ static SP_UNUSED CURL *test_easy(struct server *server, const struct ask *ask, s
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
 	if (ask->body || !strcmp(ask->method, "POST")) {
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, ask->body ? ask->body : "");
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-				 (curl_off_t)(ask->body_len || !ask->body ? ask->body_len
-									  : strlen(ask->body)));
+		curl_easy_setopt(
+		    easy, CURLOPT_POSTFIELDSIZE_LARGE,
+		    (curl_off_t)(ask->body_len || !ask->body ? ask->body_len : strlen(ask->body)));
 	}
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *ret_headers);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, test_take);
@@ -200,7 +208,7 @@ static SP_UNUSED CURL *test_easy(struct server *server, const struct ask *ask, s
 /* One exchange; never asserts, so that it can run on any thread. */
 static SP_UNUSED struct reply server_ask(struct server *server, const struct ask *ask)
 {
-	struct reply reply = { .status = 0 };
+	struct reply reply = {.status = 0};
 	struct curl_slist *headers;
 	CURL *easy = test_easy(server, ask, &reply, &headers);
 
@@ -222,6 +230,7 @@ struct later {
 	struct reply reply;
 };
 
+/* The thread of later_ask(). */
 static SP_UNUSED void *later_run(void *arg)
 {
 	struct later *later = arg;
@@ -230,6 +239,7 @@ static SP_UNUSED void *later_run(void *arg)
 	return NULL;
 }
 
+/* Begins an exchange on a thread; texts are copied. Ended by later_join(). */
 static SP_UNUSED struct later *later_ask(struct server *server, const struct ask *ask)
 {
 	struct later *later = calloc(1, sizeof(*later));
@@ -246,6 +256,7 @@ static SP_UNUSED struct later *later_ask(struct server *server, const struct ask
 	return later;
 }
 
+/* Waits for the answer and frees the exchange. */
 static SP_UNUSED struct reply later_join(struct later *later)
 {
 	struct reply reply;
@@ -267,25 +278,26 @@ static SP_UNUSED char *reply_str(const struct reply *reply, const char *name)
 	return strdup(text ? text : "");
 }
 
+/* A call of the admin endpoint for the server's first workspace. */
 static SP_UNUSED struct reply ask_control(struct server *server, const char *method,
 					  const char *tail, const char *body)
 {
 	char target[512];
 
 	snprintf(target, sizeof(target), "/admin/workspaces/%s/%s", server->workspace, tail);
-	return server_ask(server, &(struct ask){ .method = method,
-						 .target = target,
-						 .bearer = server->control_token,
-						 .body = body });
+	return server_ask(server, &(struct ask){.method = method,
+						.target = target,
+						.bearer = server->control_token,
+						.body = body});
 }
 
-static SP_UNUSED struct reply ask_api(struct server *server, const char *method,
-				      const char *target, const char *body)
+/* A call of the control plane with the key. */
+static SP_UNUSED struct reply ask_api(struct server *server, const char *method, const char *target,
+				      const char *body)
 {
-	return server_ask(server, &(struct ask){ .method = method,
-						 .target = target,
-						 .bearer = server->key,
-						 .body = body });
+	return server_ask(
+	    server,
+	    &(struct ask){.method = method, .target = target, .bearer = server->key, .body = body});
 }
 
 /* Status of a control call without an answer of interest. */
@@ -297,6 +309,7 @@ static SP_UNUSED long control_do(struct server *server, const char *method, cons
 	return reply.status;
 }
 
+/* Arranges a hold for any sandbox; its number. */
 static SP_UNUSED long control_hold(struct server *server, const char *step, const char *when)
 {
 	char body[256];
@@ -313,6 +326,7 @@ static SP_UNUSED long control_hold(struct server *server, const char *step, cons
 	return (long)hold;
 }
 
+/* Waits until something stands at the hold. */
 static SP_UNUSED void control_await(struct server *server, long hold)
 {
 	char tail[64];
@@ -323,6 +337,7 @@ static SP_UNUSED void control_await(struct server *server, long hold)
 	cr_assert(status == 204, "awaiting hold %ld: 204 expected, got %ld", hold, status);
 }
 
+/* Lets it go. */
 static SP_UNUSED void control_release(struct server *server, long hold)
 {
 	char tail[64];
@@ -333,20 +348,23 @@ static SP_UNUSED void control_release(struct server *server, long hold)
 	cr_assert(status == 204, "releasing hold %ld: 204 expected, got %ld", hold, status);
 }
 
+/* Arranges a failure. */
 static SP_UNUSED void control_fail(struct server *server, const char *step, unsigned nth,
 				   const char *how, int status)
 {
 	char body[256];
 
-	snprintf(body, sizeof(body),
-		 "{\"step\":\"%s\",\"nth\":%u,\"how\":\"%s\",\"status\":%d}", step, nth, how,
-		 status);
+	snprintf(body, sizeof(body), "{\"step\":\"%s\",\"nth\":%u,\"how\":\"%s\",\"status\":%d}",
+		 step, nth, how, status);
 	long got = control_do(server, "POST", "failures", body);
 
 	cr_assert(got == 204, "arranging %s of %s: 204 expected, got %ld", how, step, got);
 }
 
-/* Asks until the sandbox says the state; each round is an exchange, and the service bounds their number. */
+/*
+ * Asks until the sandbox says the state; each round is an exchange, and the service bounds their
+ * number.
+ */
 static SP_UNUSED void await_state(struct server *server, const char *id, const char *state)
 {
 	uint64_t limit = sp_deadline_ms(TEST_LIMIT_MS);
@@ -370,8 +388,7 @@ static SP_UNUSED char *make_sandbox_with(struct server *server, const char *more
 	char body[1024];
 
 	snprintf(body, sizeof(body), "{\"ownerId\":\"%s\"%s}", server->workspace, more);
-	struct reply reply SP_CLEANUP(reply_done) =
-		ask_api(server, "POST", "/v1/sandboxes", body);
+	struct reply reply SP_CLEANUP(reply_done) = ask_api(server, "POST", "/v1/sandboxes", body);
 	char *id = reply_str(&reply, "id");
 
 	cr_assert(reply.status == 201, "creating a sandbox: %ld %s", reply.status,
@@ -379,6 +396,7 @@ static SP_UNUSED char *make_sandbox_with(struct server *server, const char *more
 	return id;
 }
 
+/* A running sandbox with every default; its id is the caller's. */
 static SP_UNUSED char *make_sandbox(struct server *server)
 {
 	char *id = make_sandbox_with(server, "");
@@ -395,10 +413,11 @@ struct mint {
 	char exec[32];
 };
 
+/* Mints a token: `what` is "runs/stream" and so on, `query` "" or "?path=…". */
 static SP_UNUSED struct mint mint(struct server *server, const char *id, const char *what,
 				  const char *query)
 {
-	struct mint mint = { .status = 0 };
+	struct mint mint = {.status = 0};
 	char target[4096];
 
 	snprintf(target, sizeof(target), "/v1/sandboxes/%s/%s/token%s", id, what, query);
@@ -422,6 +441,7 @@ static SP_UNUSED void run_body(struct sp_buf *buf, const char *command)
 	sp_buf_addc(buf, '}');
 }
 
+/* Runs a command by its own mint; `kind` is "stream" or "sync". */
 static SP_UNUSED struct reply run_kind(struct server *server, const char *id, const char *kind,
 				       const char *command)
 {
@@ -432,19 +452,20 @@ static SP_UNUSED struct reply run_kind(struct server *server, const char *id, co
 	struct mint token = mint(server, id, what, "");
 
 	run_body(&body, command);
-	return server_ask(server, &(struct ask){ .method = "POST",
-						 .target = token.uri,
-						 .bearer = token.token,
-						 .body = sp_buf_str(&body),
-						 .body_len = body.len });
+	return server_ask(server, &(struct ask){.method = "POST",
+						.target = token.uri,
+						.bearer = token.token,
+						.body = sp_buf_str(&body),
+						.body_len = body.len});
 }
 
-static SP_UNUSED struct reply run_stream(struct server *server, const char *id,
-					 const char *command)
+/* Runs a command and reads its stream to the end. */
+static SP_UNUSED struct reply run_stream(struct server *server, const char *id, const char *command)
 {
 	return run_kind(server, id, "stream", command);
 }
 
+/* Same, on a thread. */
 static SP_UNUSED struct later *later_stream(struct server *server, const char *id,
 					    const char *command)
 {
@@ -452,10 +473,10 @@ static SP_UNUSED struct later *later_stream(struct server *server, const char *i
 	struct mint token = mint(server, id, "runs/stream", "");
 
 	run_body(&body, command);
-	return later_ask(server, &(struct ask){ .method = "POST",
-						.target = token.uri,
-						.bearer = token.token,
-						.body = sp_buf_str(&body) });
+	return later_ask(server, &(struct ask){.method = "POST",
+					       .target = token.uri,
+					       .bearer = token.token,
+					       .body = sp_buf_str(&body)});
 }
 
 /* Its output on both streams, joined; the caller's. */
@@ -468,11 +489,13 @@ static SP_UNUSED char *run_sync(struct server *server, const char *id, const cha
 	return reply_str(&reply, "stdout");
 }
 
+/* Whether the body holds a text. */
 static SP_UNUSED bool has(const struct reply *reply, const char *text)
 {
 	return strstr(sp_buf_str(&reply->body), text);
 }
 
+/* Whether the headers hold a text, in any case of letters. */
 static SP_UNUSED bool has_header(const struct reply *reply, const char *text)
 {
 	return strcasestr(sp_buf_str(&reply->headers), text);

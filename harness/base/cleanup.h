@@ -41,6 +41,7 @@ static inline void sp_cleanup_free(void *pointer)
 /* Closes a descriptor if it is one, keeps errno, and returns -1, so that `fd = sp_close(fd)` is whole. */
 int sp_close(int fd);
 
+/* What SP_CLOSE calls. */
 static inline void sp_cleanup_close(int *fd)
 {
 	*fd = sp_close(*fd);

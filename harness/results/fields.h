@@ -30,6 +30,7 @@ enum sp_field_kind {
 	SP_FIELD_VERDICT,
 };
 
+/* One member of a line: its name and where its value lies in the struct. */
 struct sp_field {
 	const char *name;
 	enum sp_field_kind kind;

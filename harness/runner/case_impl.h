@@ -31,8 +31,7 @@ struct sp_opened {
 	/* The shared sandbox, and its id. */
 	struct sp_sandbox shared;
 	char *shared_id;
-	/* Tools found in a sandbox of it; both joined and surrounded by spaces. */
-	bool probed;
+	/* Tools found in a sandbox of it, joined by spaces; NULL until asked for. */
 	char *tools;
 };
 
@@ -87,6 +86,8 @@ void sp_case_decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where 
 /* True when every need is met; else `ret_reason` says which is not. Tools are not looked at. */
 bool sp_needs_met(const struct sp_case_def *def, const struct sp_subject *subject,
 		  struct sp_buf *ret_reason);
+/* "group" and so on. */
+const char *sp_reach_name(enum sp_kill_reach reach);
 /* True for cases that may never have a sandbox. */
 bool sp_needs_no_sandbox(const struct sp_case_def *def);
 

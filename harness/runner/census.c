@@ -116,9 +116,11 @@ void sp_shared_look_take(struct sp_shared_look *look, struct sp_opened *opened)
 	look->commands = 0;
 }
 
-/* True when a sandbox is the shared one of some subject of this worker. */
-static bool is_shared(const struct sp_worker *w, const char *id)
+/* True when a sandbox is the shared one of some subject of this worker, or one that was reported already. */
+static bool is_expected(const struct sp_worker *w, const char *id)
 {
+	if (sp_worker_is_stuck(w, id))
+		return true;
 	for (int kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
 		if (w->opened[kind].shared_id && !strcmp(w->opened[kind].shared_id, id))
 			return true;
@@ -131,7 +133,7 @@ static bool all_as_expected(const struct sp_worker *w, const struct sp_opened *o
 	const struct sp_census_sandbox *shared = find_sandbox(census, opened->shared_id);
 
 	for (size_t i = 0; i < census->n_sandboxes; i++)
-		if (!is_shared(w, census->sandboxes[i].id))
+		if (!is_expected(w, census->sandboxes[i].id))
 			return false;
 	if (census->n_snapshots || census->n_holds)
 		return false;
@@ -161,7 +163,7 @@ static void check_workspace(struct sp_worker *w, struct sp_opened *opened,
 	for (size_t i = 0; i < census->n_sandboxes; i++) {
 		const struct sp_census_sandbox *sandbox = &census->sandboxes[i];
 
-		if (is_shared(w, sandbox->id))
+		if (is_expected(w, sandbox->id))
 			continue;
 		sp_worker_leak(w, w->case_id, "sandbox", "sandbox %s is still %s", sandbox->id,
 			       sandbox->state);

@@ -86,6 +86,8 @@ void sp_guard_vnote(struct sp_guard *guard, const char *format, va_list args)
 	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(NOTE_CEILING);
 	struct sp_buf shown SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(NOTE_CEILING);
 
+	if (atomic_load(&guard->muted))
+		return;
 	sp_buf_vaddf(&line, format, args);
 	sp_show_plain(&shown, guard->options.redact, sp_buf_str(&line), SP_DIALOGUE_LINE);
 	pthread_mutex_lock(&guard->lock);
@@ -100,6 +102,11 @@ void sp_guard_note(struct sp_guard *guard, const char *format, ...)
 	va_start(args, format);
 	sp_guard_vnote(guard, format, args);
 	va_end(args);
+}
+
+void sp_guard_mute(struct sp_guard *guard, bool mute)
+{
+	atomic_store(&guard->muted, mute);
 }
 
 /* ---- handles ---- */
@@ -213,8 +220,12 @@ void sp_guard_made(struct sp_guard *guard, const char *row, const char *id)
 void sp_guard_gone(struct sp_guard *guard, const char *id)
 {
 	/* Destroying is idempotent; only the first time is news. */
-	if (!sp_guard_remove(guard, &guard->sandboxes, id))
-		return;
+	if (sp_guard_remove(guard, &guard->sandboxes, id))
+		sp_guard_removed(guard, id);
+}
+
+void sp_guard_removed(struct sp_guard *guard, const char *id)
+{
 	sp_ledger_gone(guard->options.ledger, id);
 	if (guard->options.gone)
 		guard->options.gone(guard->options.arg, id);
@@ -235,6 +246,11 @@ void sp_guard_track(struct sp_guard *guard, const char *id)
 char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except)
 {
 	return take(guard, &guard->sandboxes, NULL, except);
+}
+
+char *sp_guard_take_named(struct sp_guard *guard, const char *id)
+{
+	return id ? take(guard, &guard->sandboxes, id, NULL) : NULL;
 }
 
 char *sp_guard_take_snapshot(struct sp_guard *guard)

@@ -34,6 +34,7 @@ struct sp_guard_options {
 	void *arg;
 };
 
+/* A guard around no subject yet; the options are copied. NULL when memory is short. */
 struct sp_guard *sp_guard_new(const struct sp_guard_options *options);
 /* Frees the guard; the subjects under it are closed before. */
 struct sp_guard *sp_guard_free(struct sp_guard *guard);
@@ -46,6 +47,9 @@ void sp_guard_note(struct sp_guard *guard, const char *format, ...)
 void sp_guard_vnote(struct sp_guard *guard, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
+/* What the runner does for itself is no part of the case's dialogue. */
+void sp_guard_mute(struct sp_guard *guard, bool mute);
+
 /* Name of a call that has not returned, or NULL. */
 const char *sp_guard_pending(struct sp_guard *guard);
 /* Keeps a handle over the end of the case: sp_guard_drop_handles() leaves it. */
@@ -57,7 +61,11 @@ void sp_guard_drop_handles(struct sp_guard *guard);
 void sp_guard_track(struct sp_guard *guard, const char *id);
 /* Takes one sandbox that was made and not destroyed, other than `except` (may be NULL); malloc'ed id, or NULL. */
 char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except);
-/* Same, for snapshots. */
+/* Takes the one with this id; `id` may be NULL. */
+char *sp_guard_take_named(struct sp_guard *guard, const char *id);
+/* Tells that a sandbox that was taken is gone. */
+void sp_guard_removed(struct sp_guard *guard, const char *id);
+/* Same as taking a sandbox, for snapshots. */
 char *sp_guard_take_snapshot(struct sp_guard *guard);
 
 #endif

@@ -27,6 +27,7 @@ struct sp_guard_thing {
 struct sp_guard {
 	struct sp_guard_options options;
 	pthread_mutex_t lock;
+	atomic_bool muted;
 	/* Newest first, so that a process goes before its sandbox. */
 	struct sp_guard_link *links;
 	struct sp_guard_thing *sandboxes;

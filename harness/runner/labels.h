@@ -13,6 +13,7 @@ struct sp_labelled {
 	bool seen;
 };
 
+/* Names with the case that each is laid to. */
 struct sp_labels {
 	struct sp_labelled *items;
 	size_t len;

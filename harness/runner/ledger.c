@@ -14,8 +14,10 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/json.h>
 
 #define ROW_CEILING 8192
+#define FILE_MAX (256UL * 1024 * 1024)
 
 struct sp_ledger {
 	char *path;
@@ -134,6 +136,41 @@ int sp_ledger_made(struct sp_ledger *ledger, const char *row, const char *id)
 int sp_ledger_gone(struct sp_ledger *ledger, const char *id)
 {
 	return end_row(ledger, "gone", NULL, id);
+}
+
+/* Removes the row id of an intent from the open ones when its call has ended. */
+static void follow_row(cJSON *open, const char *line, size_t len)
+{
+	cJSON *row SP_CLEANUP(sp_json_done) = NULL;
+	const char *kind, *intent;
+
+	if (sp_json_parse(line, len, ROW_CEILING, &row, NULL))
+		return;
+	kind = sp_json_str(row, "row");
+	intent = sp_json_str(row, "intent");
+	if (!kind || !intent)
+		return;
+	if (!strcmp(kind, "intent"))
+		cJSON_AddTrueToObject(open, intent);
+	else
+		cJSON_DeleteItemFromObjectCaseSensitive(open, intent);
+}
+
+bool sp_ledger_open_rows(const struct sp_ledger *ledger)
+{
+	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	cJSON *open SP_CLEANUP(sp_json_done) = cJSON_CreateObject();
+	const char *at, *end;
+
+	if (!ledger)
+		return false;
+	/* What cannot be read is kept for whoever can. */
+	if (!open || sp_read_file(ledger->path, FILE_MAX, &bytes, NULL))
+		return true;
+	at = (const char *)bytes.data;
+	for (; (end = memchr(at, '\n', bytes.len - (size_t)(at - (char *)bytes.data))); at = end + 1)
+		follow_row(open, at, (size_t)(end - at));
+	return open->child != NULL;
 }
 
 void sp_ledger_close(struct sp_ledger *ledger, bool clean)

@@ -33,6 +33,8 @@ int sp_ledger_made(struct sp_ledger *ledger, const char *row, const char *id);
 /* A sandbox is gone. */
 int sp_ledger_gone(struct sp_ledger *ledger, const char *id);
 
+/* True when the file announces a call whose outcome it does not tell. */
+bool sp_ledger_open_rows(const struct sp_ledger *ledger);
 /* Closes; removes the file when `clean`. NULL is fine. */
 void sp_ledger_close(struct sp_ledger *ledger, bool clean);
 /* Path of the file, or NULL. */

@@ -60,7 +60,7 @@ static const struct {
 	{ SP_NEED_ENV, has_env, "env", "env is declared false" },
 };
 
-static const char *reach_name(enum sp_kill_reach reach)
+const char *sp_reach_name(enum sp_kill_reach reach)
 {
 	switch (reach) {
 	case SP_REACH_NONE:
@@ -79,10 +79,10 @@ static bool reach_met(unsigned needs, const struct sp_capabilities *c, struct sp
 {
 	if (needs & SP_NEED_REACH_TREE && !reaches_tree(c))
 		sp_buf_addf(ret_reason, "kill_reach is %s, the case needs tree",
-			    reach_name(c->kill_reach));
+			    sp_reach_name(c->kill_reach));
 	else if (needs & SP_NEED_REACH_SESSION && !reaches_session(c))
 		sp_buf_addf(ret_reason, "kill_reach is %s, the case needs session",
-			    reach_name(c->kill_reach));
+			    sp_reach_name(c->kill_reach));
 	else
 		return true;
 	return false;

@@ -21,7 +21,9 @@ struct sp_pid_list {
 	size_t size;
 };
 
+/* Adds at the end; 0 or -ENOMEM. */
 int sp_pid_list_add(struct sp_pid_list *list, pid_t pid);
+/* Whether the number is in the list. */
 bool sp_pid_list_has(const struct sp_pid_list *list, pid_t pid);
 void sp_pid_list_done(struct sp_pid_list *list);
 

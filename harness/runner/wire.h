@@ -15,15 +15,15 @@
 #define SP_WIRE_MAX (96 * 1024)
 
 enum sp_wire_type {
-	/* Supervisor: run a case. index, attempt, deadline_ms. */
+	/* Supervisor: run a case. index, deadline_ms. */
 	SP_WIRE_RUN = 1,
-	/* Supervisor: remove what earlier workers of this slot left. n, then kind and id of each. */
+	/* Supervisor: remove what earlier workers of this slot left. n, then the id of each. */
 	SP_WIRE_CLEAN,
 	/* Supervisor: remove the shared sandbox, close everything and end. */
 	SP_WIRE_QUIT,
 	/* Worker: a subject is open. kind, capabilities as JSON text or NULL. */
 	SP_WIRE_OPENED,
-	/* Worker: a subject could not be opened. kind, whether for the first time, reason. */
+	/* Worker: a subject could not be opened. kind, reason. */
 	SP_WIRE_NOT_OPENED,
 	/* Worker: a secret, so that the supervisor's evidence is redacted too. text. */
 	SP_WIRE_SECRET,
@@ -32,16 +32,19 @@ enum sp_wire_type {
 	/* Worker: a sandbox was made, or is gone. id. */
 	SP_WIRE_MADE,
 	SP_WIRE_GONE,
-	/* Worker: left behind. case id, kind, message. */
+	/* Worker: left behind. case id, kind, id of the thing or NULL, message. */
 	SP_WIRE_LEAK,
 	/* Worker: a case ended. See worker.c, send_result(). */
 	SP_WIRE_RESULT,
 	/* Worker: ends by itself after the result, since it cannot be trusted with another case. reason. */
 	SP_WIRE_RETIRE,
+	/* Worker: what it was told to remove is removed, as far as it could be. */
+	SP_WIRE_CLEANED,
 	/* Worker: everything is removed and closed; it ends now. */
 	SP_WIRE_BYE,
 };
 
+/* What of a case is running. */
 enum sp_phase {
 	SP_PHASE_BODY = 1,
 	SP_PHASE_TEARDOWN,
@@ -56,7 +59,9 @@ struct sp_wire {
 	unsigned char data[SP_WIRE_MAX];
 };
 
+/* Begins a message. */
 void sp_wire_start(struct sp_wire *wire, enum sp_wire_type type);
+/* Appends a number; one that does not fit latches `bad`. */
 void sp_wire_put(struct sp_wire *wire, uint64_t number);
 /* NULL stays NULL. */
 void sp_wire_put_text(struct sp_wire *wire, const char *text);

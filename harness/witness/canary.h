@@ -14,6 +14,7 @@
 /* Characters of a canary. */
 #define SP_CANARY_LEN 32
 
+/* A text that stands nowhere else, so that finding it proves a leak. */
 struct sp_canary {
 	char text[SP_CANARY_LEN + 1];
 };

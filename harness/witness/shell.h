@@ -49,6 +49,7 @@ struct sp_spawned {
 };
 
 #define SP_SPAWNED_INIT { NULL, SP_PROCESS_INIT, false }
+/* struct sp_spawned child SP_SPAWNED = SP_SPAWNED_INIT; ends it when the case function is left. */
 #define SP_SPAWNED SP_CLEANUP(sp_spawned_done)
 
 /* Spawns; false after a recorded failure. */

@@ -27,7 +27,7 @@ bool render_id_ok(const char *id)
 int render_pause(uint32_t milliseconds, struct sp_cancel *cancel, struct sp_error *err)
 {
 	uint64_t until = sp_now() + milliseconds * SP_MS;
-	struct pollfd fd = { .fd = sp_cancel_fd(cancel), .events = POLLIN };
+	struct pollfd fd = {.fd = sp_cancel_fd(cancel), .events = POLLIN};
 	int left, rc;
 
 	do {
@@ -52,9 +52,9 @@ int render_open_stream(struct render_core *core, const struct render_request *re
 	http.headers = headers;
 	if (request->content_type)
 		headers[http.n_headers++] =
-			(struct sp_http_header){ "Content-Type", request->content_type };
+		    (struct sp_http_header){"Content-Type", request->content_type};
 	if (request->accept)
-		headers[http.n_headers++] = (struct sp_http_header){ "Accept", request->accept };
+		headers[http.n_headers++] = (struct sp_http_header){"Accept", request->accept};
 	http.body = request->body;
 	http.body_len = request->body_len;
 	http.idle_timeout_ms = RENDER_IDLE_MS;
@@ -95,7 +95,8 @@ static int read_body(struct sp_http_stream *stream, size_t max, struct sp_cancel
 			return rc;
 		sp_buf_add(&body, window, n);
 		if (body.error == -ENOBUFS)
-			return sp_error_set(err, SP_PROTOCOL, "an answer of more than %zu bytes", max);
+			return sp_error_set(err, SP_PROTOCOL, "an answer of more than %zu bytes",
+					    max);
 	} while (n);
 	if (sp_buf_take_bytes(&body, ret_body))
 		return sp_error_set(err, SP_INTERNAL, "no memory for an answer");
@@ -117,7 +118,7 @@ static bool is_edge_page(const struct render_answer *answer, const char *type, b
 int render_read_answer(struct sp_http_stream *stream, size_t max, struct sp_cancel *cancel,
 		       struct render_answer *ret_answer, struct sp_error *err)
 {
-	struct render_answer answer = { 0 };
+	struct render_answer answer = {0};
 	const char *type;
 	int rc;
 
@@ -204,7 +205,8 @@ int render_status_error(const struct render_answer *answer, const char *what, st
 	enum sp_code code = code_of_status(answer);
 
 	if (answer->edge)
-		sp_error_set(err, code, "cannot %s: the edge in front of the API rejected the text", what);
+		sp_error_set(err, code, "cannot %s: the edge in front of the API rejected the text",
+			     what);
 	else if (code == SP_PROTOCOL && answer->status / 100 == 3)
 		sp_error_set(err, code, "cannot %s: status %d, and redirects are refused", what,
 			     answer->status);
@@ -235,18 +237,18 @@ static int call(struct render_core *core, const char *method, const char *path, 
 {
 	struct sp_buf url SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct render_request request = {
-		.method = method,
-		.bearer = core->token,
-		.content_type = body ? "application/json" : NULL,
-		.accept = "application/json",
-		.body = body ? sp_buf_str(body) : NULL,
-		.body_len = body ? body->len : 0,
+	    .method = method,
+	    .bearer = core->token,
+	    .content_type = body ? "application/json" : NULL,
+	    .accept = "application/json",
+	    .body = body ? sp_buf_str(body) : NULL,
+	    .body_len = body ? body->len : 0,
 	};
 	int rc = make_url(core, path, query, &url, err);
 
 	request.url = sp_buf_str(&url);
 	for (int tries = 0; !rc; tries++) {
-		struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+		struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 
 		rc = render_exchange(core, &request, RENDER_ANSWER_MAX, through ? NULL : cancel,
 				     &answer, err);

@@ -70,7 +70,8 @@ static int take_credentials(struct render_core *core, const struct sp_render_opt
 				    token ? "" : "RENDER_API_KEY", token || owner ? "" : " and ",
 				    owner ? "" : "RENDER_WORKSPACE_ID");
 	if (!printable(token))
-		return sp_error_set(err, SP_INVALID, "token: not a key (blank or control character)");
+		return sp_error_set(err, SP_INVALID,
+				    "token: not a key (blank or control character)");
 	if (!printable(owner))
 		return sp_error_set(err, SP_INVALID, "owner_id: not a workspace id");
 	rc = copy(&core->token, token, err);
@@ -122,7 +123,8 @@ static int take_transport(struct render_core *core, const struct sp_render_optio
 	if (!strncmp(url, "unix:", 5)) {
 		http.unix_path = url + 5;
 		if (*http.unix_path != '/')
-			return sp_error_set(err, SP_INVALID, "base_url: unix: wants an absolute path");
+			return sp_error_set(err, SP_INVALID,
+					    "base_url: unix: wants an absolute path");
 	}
 	rc = take_url(core, http.unix_path ? "http://localhost/v1" : url, http.unix_path, err);
 	if (rc || options->transport.ops)
@@ -142,7 +144,9 @@ static int take_dir(struct render_core *core, const char *dir, struct sp_error *
 		if (at == id)
 			at += 3;
 		else if (!isalnum((unsigned char)*at) && !strchr("/._-", *at))
-			return sp_error_set(err, SP_INVALID, "private_dir: only letters, digits and /._- can stand there");
+			return sp_error_set(
+			    err, SP_INVALID,
+			    "private_dir: only letters, digits and /._- can stand there");
 	}
 	if (*dir != '/' || !dir[1] || dir[strlen(dir) - 1] == '/' || strstr(dir, "//") ||
 	    strstr(dir, "/../") || strstr(dir, "/./"))

@@ -11,17 +11,37 @@
 #include <string.h>
 
 /* Read-only in bash: exporting one fails. */
-static const char *const read_only[] = { "BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS",
-					 "UID" };
+static const char *const read_only[] = {"BASHOPTS", "BASH_VERSINFO", "EUID",
+					"PPID",	    "SHELLOPTS",     "UID"};
 
 /* Accepted by bash and not delivered: it makes the value itself, or keeps it from children. */
 static const char *const swallowed[] = {
-	"_",		 "BASHPID",	"BASH_ALIASES",	  "BASH_ARGC",	   "BASH_ARGV",
-	"BASH_ARGV0",	 "BASH_CMDS",	"BASH_COMMAND",	  "BASH_LINENO",   "BASH_SOURCE",
-	"BASH_SUBSHELL", "DIRSTACK",	"EPOCHREALTIME",  "EPOCHSECONDS",  "FUNCNAME",
-	"GROUPS",	 "HISTCMD",	"LINENO",	  "OLDPWD",	   "OPTIND",
-	"PIPESTATUS",	 "PWD",		"RANDOM",	  "SECONDS",	   "SHLVL",
-	"SRANDOM",
+    "_",
+    "BASHPID",
+    "BASH_ALIASES",
+    "BASH_ARGC",
+    "BASH_ARGV",
+    "BASH_ARGV0",
+    "BASH_CMDS",
+    "BASH_COMMAND",
+    "BASH_LINENO",
+    "BASH_SOURCE",
+    "BASH_SUBSHELL",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "FUNCNAME",
+    "GROUPS",
+    "HISTCMD",
+    "LINENO",
+    "OLDPWD",
+    "OPTIND",
+    "PIPESTATUS",
+    "PWD",
+    "RANDOM",
+    "SECONDS",
+    "SHLVL",
+    "SRANDOM",
 };
 
 static bool is_in(const char *name, const char *const *list, size_t n)
@@ -51,7 +71,8 @@ int render_check_names(const struct render_core *core, const struct sp_env *env,
 			return sp_error_set(err, SP_INVALID, "a variable without name or value");
 		if (!core->steps.name_allowed(env[i].name))
 			return sp_error_set(err, SP_INVALID,
-					    "the shell cannot deliver a variable named \"%.128s\"", env[i].name);
+					    "the shell cannot deliver a variable named \"%.128s\"",
+					    env[i].name);
 	}
 	return 0;
 }
@@ -71,10 +92,11 @@ void render_env_done(struct render_env_set *set)
 	}
 	free(set->names);
 	free(set->values);
-	*set = (struct render_env_set){ 0 };
+	*set = (struct render_env_set){0};
 }
 
-static int put(struct render_env_set *set, const char *name, const char *value, struct sp_error *err)
+static int put(struct render_env_set *set, const char *name, const char *value,
+	       struct sp_error *err)
 {
 	char *copy = strdup(value);
 	size_t i = 0;
@@ -133,7 +155,8 @@ int render_upload_private(struct render_sandbox *sandbox, const char *name, cons
 	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel, &made,
 			  err);
 	if (!rc && made.exit_code)
-		rc = sp_error_set(err, SP_UNAVAILABLE, "cannot make the private folder %s", sandbox->dir);
+		rc = sp_error_set(err, SP_UNAVAILABLE, "cannot make the private folder %s",
+				  sandbox->dir);
 	return rc ? rc
 		  : render_upload(sandbox->core, sandbox->id, sp_buf_str(&path), data, len, cancel,
 				  err);
@@ -147,7 +170,7 @@ static int upload_set(struct render_sandbox *sandbox, const struct render_env_se
 	int rc = 0;
 
 	for (size_t i = 0; i < set->len; i++) {
-		const struct sp_env one = { set->names[i], set->values[i] };
+		const struct sp_env one = {set->names[i], set->values[i]};
 
 		render_compose_env(&one, 1, &text);
 	}
@@ -174,7 +197,7 @@ int render_env_refresh(struct render_sandbox *sandbox, struct sp_cancel *cancel,
 static int replace_env(struct render_sandbox *sandbox, const struct sp_env *env, size_t n_env,
 		       struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct render_env_set merged SP_CLEANUP(render_env_done) = { 0 };
+	struct render_env_set merged SP_CLEANUP(render_env_done) = {0};
 	struct render_env_set old;
 	int rc = merge(&sandbox->env, env, n_env, &merged, err);
 
@@ -209,5 +232,6 @@ int render_env_set(void *self, const struct sp_env *env, size_t n_env, struct sp
 		return rc;
 	rc = replace_env(sandbox, env, n_env, cancel, err);
 	render_queue_leave(sandbox, true);
-	return rc || steps->names_before_merge ? rc : render_check_names(sandbox->core, env, n_env, err);
+	return rc || steps->names_before_merge ? rc
+					       : render_check_names(sandbox->core, env, n_env, err);
 }

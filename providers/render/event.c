@@ -117,7 +117,8 @@ static bool take_string(struct reader *r, struct sp_buf *out)
 	while (r->at < r->end) {
 		const char *run = r->at;
 
-		while (r->at < r->end && *r->at != '"' && *r->at != '\\' && (unsigned char)*r->at >= ' ')
+		while (r->at < r->end && *r->at != '"' && *r->at != '\\' &&
+		       (unsigned char)*r->at >= ' ')
 			r->at++;
 		sp_buf_add(out, run, (size_t)(r->at - run));
 		if (r->at >= r->end || (unsigned char)*r->at < ' ')
@@ -179,7 +180,8 @@ static bool skip_value(struct reader *r)
 		} else {
 			const char *start = r->at;
 
-			while (r->at < r->end && (isalnum((unsigned char)*r->at) || strchr("+-.", *r->at)) && *r->at)
+			while (r->at < r->end &&
+			       (isalnum((unsigned char)*r->at) || strchr("+-.", *r->at)) && *r->at)
 				r->at++;
 			if (r->at == start)
 				return false;
@@ -214,7 +216,8 @@ static bool take_member(struct reader *r, const char *key, const char *text_key,
 	if (!strcmp(key, "stream")) {
 		struct sp_buf name SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
-		if (m->has_stream || !take_string(r, &name) || name.error || name.len >= sizeof(m->stream))
+		if (m->has_stream || !take_string(r, &name) || name.error ||
+		    name.len >= sizeof(m->stream))
 			return false;
 		m->has_stream = true;
 		memcpy(m->stream, sp_buf_str(&name), name.len + 1);
@@ -256,7 +259,8 @@ static int output_event(const struct members *m, const struct sp_buf *text,
 	else if (!strcmp(m->stream, "stderr"))
 		ret_event->stream = SP_STDERR;
 	else
-		return sp_error_set(err, SP_PROTOCOL, "an output event of the stream \"%s\"", m->stream);
+		return sp_error_set(err, SP_PROTOCOL, "an output event of the stream \"%s\"",
+				    m->stream);
 	ret_event->type = RENDER_OUTPUT;
 	ret_event->data = (const unsigned char *)sp_buf_str(text);
 	ret_event->len = text->len;
@@ -268,18 +272,24 @@ int render_decode_event(const char *type, const char *data, size_t len, struct s
 {
 	bool output = !strcmp(type, "output"), exits = !strcmp(type, "exit");
 	bool error = !strcmp(type, "error");
-	struct reader r = { data, data + len };
-	struct members m = { 0 };
+	struct reader r = {data, data + len};
+	struct members m = {0};
 
 	if (!output && !exits && !error)
-		return sp_error_set(err, SP_PROTOCOL, "an event \"%s\" that the protocol does not know",
-				    type);
+		return sp_error_set(err, SP_PROTOCOL,
+				    "an event \"%s\" that the protocol does not know", type);
 	sp_buf_clear(text);
-	*ret_event = (struct render_event){ 0 };
-	if (!sp_utf8_valid(data, len) ||
-	    !take_object(&r, output ? "data" : error ? "message" : NULL,
-			 exits ? "exit_code" : error ? "status" : NULL, &m, text))
-		return sp_error_set(err, SP_PROTOCOL, "the data of an event \"%s\" cannot be read", type);
+	*ret_event = (struct render_event){0};
+	if (!sp_utf8_valid(data, len) || !take_object(&r,
+						      output  ? "data"
+						      : error ? "message"
+							      : NULL,
+						      exits   ? "exit_code"
+						      : error ? "status"
+							      : NULL,
+						      &m, text))
+		return sp_error_set(err, SP_PROTOCOL, "the data of an event \"%s\" cannot be read",
+				    type);
 	if (output)
 		return output_event(&m, text, ret_event, err);
 	if (exits && (!m.has_code || m.code > 255))

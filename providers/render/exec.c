@@ -32,7 +32,8 @@ static void take_sweep(struct render_sandbox *sandbox, char (**ret_memory)[RENDE
 		sandbox->n_ended -= SWEEP;
 		*ret_memory = calloc(SWEEP, sizeof(**ret_memory));
 		for (size_t i = 0; *ret_memory && i < SWEEP; i++) {
-			memcpy((*ret_memory)[i], sandbox->ended[sandbox->n_ended + i], RENDER_ID_LEN);
+			memcpy((*ret_memory)[i], sandbox->ended[sandbox->n_ended + i],
+			       RENDER_ID_LEN);
 			ret_ids[i] = (*ret_memory)[i];
 		}
 		ret_ids[*ret_memory ? SWEEP : 0] = NULL;
@@ -46,8 +47,8 @@ static struct sp_cancel *cleanup_limit(const struct render_core *core)
 	struct sp_cancel *limit = sp_cancel_new();
 
 	if (limit)
-		sp_cancel_set_deadline(limit, sp_deadline_ms(RENDER_CLEANUP_MS +
-							     core->capabilities.kill_grace_ms));
+		sp_cancel_set_deadline(
+		    limit, sp_deadline_ms(RENDER_CLEANUP_MS + core->capabilities.kill_grace_ms));
 	return limit;
 }
 
@@ -57,11 +58,11 @@ static void remove_files(struct render_sandbox *sandbox, const char *id)
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_cancel *limit = cleanup_limit(sandbox->core);
 
-	sp_buf_addf(&text, "command -p rm -f -- %s/%s.env %s/%s.cmd", sandbox->dir, id, sandbox->dir,
-		    id);
+	sp_buf_addf(&text, "command -p rm -f -- %s/%s.env %s/%s.cmd", sandbox->dir, id,
+		    sandbox->dir, id);
 	if (!text.error)
-		render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, limit, &result,
-			     NULL);
+		render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, limit,
+			     &result, NULL);
 	sp_cancel_unref(limit);
 }
 
@@ -126,8 +127,8 @@ static int prepare_text(struct render_sandbox *sandbox, struct render_command *c
 		return rc;
 	sp_buf_clear(text);
 	return render_compose(&core->steps, sandbox->dir, command, text)
-		       ? sp_error_set(err, SP_INVALID, "the folder or the environment is too long")
-		       : 0;
+		   ? sp_error_set(err, SP_INVALID, "the folder or the environment is too long")
+		   : 0;
 }
 
 static int send_text(struct render_sandbox *sandbox, struct render_command *command,
@@ -142,7 +143,8 @@ static int send_text(struct render_sandbox *sandbox, struct render_command *comm
 		return rc;
 	rc = render_run_open(core, sandbox->id, sp_buf_str(&text), text.len, cancel, &start->run,
 			     ret_sent, err);
-	if (rc != SP_INVALID || command->in_file || render_run_fits(core, sp_buf_str(&text), text.len))
+	if (rc != SP_INVALID || command->in_file ||
+	    render_run_fits(core, sp_buf_str(&text), text.len))
 		return rc;
 	/* The edge wants it wrapped, and wrapped it is too long. */
 	sp_buf_clear(&text);
@@ -184,10 +186,9 @@ int render_start(struct render_sandbox *sandbox, const struct sp_exec_options *o
 {
 	struct render_core *core = sandbox->core;
 	struct sp_cancel *cancel = options->cancel;
-	struct render_command command = { .text = options->command,
-					  .env = options->env,
-					  .n_env = options->n_env };
-	struct render_start start = { 0 };
+	struct render_command command = {
+	    .text = options->command, .env = options->env, .n_env = options->n_env};
+	struct render_start start = {0};
 	char *dir SP_FREE = NULL;
 	int rc;
 
@@ -227,24 +228,30 @@ int render_why(struct render_sandbox *sandbox, const char *id, int code, struct 
 	int rc;
 
 	sp_buf_addf(&path, "%s/%s.pg", sandbox->dir, id);
-	rc = render_download(sandbox->core, sandbox->id, sp_buf_str(&path), &record, &is_archive, limit,
-			     err);
+	rc = render_download(sandbox->core, sandbox->id, sp_buf_str(&path), &record, &is_archive,
+			     limit, err);
 	sp_cancel_unref(limit);
 	if (rc && rc != SP_NOT_FOUND)
 		return rc;
 	if (!rc && !strcmp((const char *)record.data, "end\n"))
 		return 0;
 	if (!rc && !strcmp((const char *)record.data, "dir\n"))
-		return sp_error_set(err, SP_NOT_FOUND, "the folder to run in is missing; nothing ran");
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "the folder to run in is missing; nothing ran");
 	if (!rc && !strcmp((const char *)record.data, "env\n")) {
 		atomic_store(&sandbox->env_dirty, true);
-		return sp_error_set(err, SP_UNAVAILABLE, "the sandbox had lost its environment; nothing ran");
+		return sp_error_set(err, SP_UNAVAILABLE,
+				    "the sandbox had lost its environment; nothing ran");
 	}
 	if (!rc && !strcmp((const char *)record.data, "call\n"))
-		return sp_error_set(err, SP_UNAVAILABLE, "the sandbox had lost the command's environment; nothing ran");
+		return sp_error_set(err, SP_UNAVAILABLE,
+				    "the sandbox had lost the command's environment; nothing ran");
 	if (!rc && !strcmp((const char *)record.data, "mark\n"))
-		return sp_error_set(err, SP_UNSUPPORTED, "the sandbox's bash cannot mark a command (ulimit -R, bash 5.1); nothing ran");
-	return sp_error_set(err, SP_IO, "the sandbox could not record the command in %s (code %d); nothing ran",
+		return sp_error_set(
+		    err, SP_UNSUPPORTED,
+		    "the sandbox's bash cannot mark a command (ulimit -R, bash 5.1); nothing ran");
+	return sp_error_set(err, SP_IO,
+			    "the sandbox could not record the command in %s (code %d); nothing ran",
 			    sandbox->dir, code);
 }
 
@@ -257,8 +264,8 @@ struct capped {
 static int add_capped(const struct render_core *core, struct capped *to,
 		      const struct render_event *event, struct sp_error *err)
 {
-	size_t keep = core->steps.cap(to->buf.len, core->capabilities.output_cap, to->cut, event->data,
-				      event->len);
+	size_t keep = core->steps.cap(to->buf.len, core->capabilities.output_cap, to->cut,
+				      event->data, event->len);
 
 	to->cut |= keep < event->len;
 	if (sp_buf_add(&to->buf, event->data, keep < event->len ? keep : event->len))
@@ -267,8 +274,8 @@ static int add_capped(const struct render_core *core, struct capped *to,
 }
 
 static int collect(struct render_sandbox *sandbox, struct render_start *start,
-		   struct sp_cancel *cancel, struct capped *out, struct capped *errors, int *ret_code,
-		   struct sp_error *err)
+		   struct sp_cancel *cancel, struct capped *out, struct capped *errors,
+		   int *ret_code, struct sp_error *err)
 {
 	struct render_core *core = sandbox->core;
 	struct render_event event;
@@ -277,7 +284,8 @@ static int collect(struct render_sandbox *sandbox, struct render_start *start,
 	do {
 		rc = render_run_next(start->run, cancel, &event, err);
 		if (!rc && event.type == RENDER_OUTPUT)
-			rc = add_capped(core, event.stream == SP_STDOUT ? out : errors, &event, err);
+			rc =
+			    add_capped(core, event.stream == SP_STDOUT ? out : errors, &event, err);
 	} while (!rc && event.type == RENDER_OUTPUT);
 	if (rc == SP_ABORTED || rc == SP_TIMED_OUT)
 		return render_abort(sandbox, start->id, start->mark, rc, err);
@@ -297,8 +305,8 @@ static int collect(struct render_sandbox *sandbox, struct render_start *start,
 static int exec_once(struct render_sandbox *sandbox, const struct sp_exec_options *options,
 		     struct sp_exec_result *ret_result, struct sp_error *err)
 {
-	struct capped out = { .buf = SP_BUF_INIT(SIZE_MAX / 2) };
-	struct capped errors = { .buf = SP_BUF_INIT(SIZE_MAX / 2) };
+	struct capped out = {.buf = SP_BUF_INIT(SIZE_MAX / 2)};
+	struct capped errors = {.buf = SP_BUF_INIT(SIZE_MAX / 2)};
 	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
 	struct render_start start;
 	int rc = render_start(sandbox, options, &start, err);

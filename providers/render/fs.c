@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files: read and write are native transfers, everything else is one bare command each (item 28). */
+/* Files: read and write are native transfers, everything else is one bare command each (item 28).
+ */
 #include "internal.h"
 
 #include <errno.h>
@@ -14,15 +15,15 @@ static const struct {
 	const char *words;
 	enum sp_code code;
 } tool_errors[] = {
-	{ "No such file or directory", SP_NOT_FOUND },
-	{ "Not a directory", SP_CONFLICT },
-	{ "Is a directory", SP_CONFLICT },
-	{ "File exists", SP_CONFLICT },
-	{ "Directory not empty", SP_CONFLICT },
-	{ "Invalid argument", SP_CONFLICT },
-	{ "Permission denied", SP_DENIED },
-	{ "Operation not permitted", SP_DENIED },
-	{ "Read-only file system", SP_DENIED },
+    {"No such file or directory", SP_NOT_FOUND},
+    {"Not a directory", SP_CONFLICT},
+    {"Is a directory", SP_CONFLICT},
+    {"File exists", SP_CONFLICT},
+    {"Directory not empty", SP_CONFLICT},
+    {"Invalid argument", SP_CONFLICT},
+    {"Permission denied", SP_DENIED},
+    {"Operation not permitted", SP_DENIED},
+    {"Read-only file system", SP_DENIED},
 };
 
 static int tool_error(const struct sp_exec_result *result, const char *what, const char *path,
@@ -91,7 +92,8 @@ int render_fs_read(void *self, const char *path, struct sp_bytes *ret_bytes,
 	if (!rc)
 		rc = render_path(sandbox, path, &real, err);
 	if (!rc)
-		rc = render_download(sandbox->core, sandbox->id, real, &bytes, &is_archive, cancel, err);
+		rc = render_download(sandbox->core, sandbox->id, real, &bytes, &is_archive, cancel,
+				     err);
 	if (rc)
 		return rc;
 	if (is_archive)
@@ -118,8 +120,7 @@ int render_fs_write(void *self, const char *path, const void *data, size_t len,
 	rc = tool(sandbox, "mkdir -p -- \"${1%/*}/\"", real, NULL, cancel, &made, err);
 	if (!rc && made.exit_code)
 		rc = tool_error(&made, "make the folder of", path, err);
-	return rc ? rc
-		  : render_upload(sandbox->core, sandbox->id, real, data, len, cancel, err);
+	return rc ? rc : render_upload(sandbox->core, sandbox->id, real, data, len, cancel, err);
 }
 
 int render_fs_mkdir(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err)
@@ -144,7 +145,8 @@ int render_fs_rename(void *self, const char *from, const char *to, struct sp_can
 		rc = render_path(self, to, &two, err);
 	/* mv calls it an error when both are one; rename(2) does nothing. */
 	if (!rc)
-		rc = tool(self, !strcmp(one, two) ? "stat -c %f -- \"$1\"" : "mv -fT -- \"$1\" \"$2\"",
+		rc = tool(self,
+			  !strcmp(one, two) ? "stat -c %f -- \"$1\"" : "mv -fT -- \"$1\" \"$2\"",
 			  one, two, cancel, &result, err);
 	if (!rc && result.exit_code)
 		rc = tool_error(&result, "rename", from, err);
@@ -165,7 +167,7 @@ static int stat_from(const char *text, struct sp_stat *ret_stat)
 	if (end == text || *end != '\n' || end[1])
 		return -1;
 	ret_stat->mode = (uint32_t)mode;
-	ret_stat->type = S_ISREG(mode) ? SP_FILE
+	ret_stat->type = S_ISREG(mode)	 ? SP_FILE
 			 : S_ISDIR(mode) ? SP_DIR
 			 : S_ISLNK(mode) ? SP_SYMLINK
 					 : SP_OTHER;
@@ -185,7 +187,8 @@ int render_fs_lstat(void *self, const char *path, struct sp_stat *ret_stat,
 	if (!rc && result.exit_code)
 		rc = tool_error(&result, "look at", path, err);
 	if (!rc && stat_from((const char *)result.stdout_bytes.data, ret_stat))
-		rc = sp_error_set(err, SP_PROTOCOL, "stat answered something else than mode and size");
+		rc = sp_error_set(err, SP_PROTOCOL,
+				  "stat answered something else than mode and size");
 	return rc;
 }
 
@@ -222,13 +225,13 @@ static int add_entry(struct sp_dir_list *list, const char *folder, const char *r
 		     struct sp_error *err)
 {
 	struct sp_dir_entry *longer = realloc(list->entries, (list->len + 1) * sizeof(*longer));
-	struct sp_dir_entry entry = { 0 };
+	struct sp_dir_entry entry = {0};
 	size_t len = strlen(folder);
 
 	if (!longer)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a listing");
 	list->entries = longer;
-	entry.type = *record == 'f' ? SP_FILE
+	entry.type = *record == 'f'   ? SP_FILE
 		     : *record == 'd' ? SP_DIR
 		     : *record == 'l' ? SP_SYMLINK
 				      : SP_OTHER;
@@ -237,7 +240,8 @@ static int add_entry(struct sp_dir_list *list, const char *folder, const char *r
 		     record + 1) < 0)
 		entry.path = NULL;
 	list->entries[list->len++] = entry;
-	return entry.name && entry.path ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a listing");
+	return entry.name && entry.path ? 0
+					: sp_error_set(err, SP_INTERNAL, "no memory for a listing");
 }
 
 /* Decodes in place, line breaks left out; gives the length, or -1. */

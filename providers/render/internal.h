@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the Render provider share. Order: core, api, run, wrapper, queue, kill, handles. */
+/* What the files of the Render provider share. Order: core, api, run, wrapper, queue, kill,
+ * handles. */
 #ifndef SP_RENDER_INTERNAL_H
 #define SP_RENDER_INTERNAL_H
 
@@ -51,7 +52,6 @@ struct render_core {
 	struct sp_capabilities capabilities;
 	struct sp_transport transport;
 	struct sp_render_steps steps;
-	struct sp_platform platform;
 	/* The edge has rejected a command once: all later ones are wrapped. */
 	atomic_bool wrap;
 	pthread_mutex_t lock;
@@ -99,7 +99,8 @@ int render_read_answer(struct sp_http_stream *stream, size_t max, struct sp_canc
 int render_exchange(struct render_core *core, const struct render_request *request, size_t max,
 		    struct sp_cancel *cancel, struct render_answer *ret_answer,
 		    struct sp_error *err);
-/* The contract's code for an answer that is not the one wanted; `what` says what was asked ("create a sandbox"). */
+/* The contract's code for an answer that is not the one wanted; `what` says what was asked ("create
+ * a sandbox"). */
 int render_status_error(const struct render_answer *answer, const char *what, struct sp_error *err);
 /*
  * A call of the control plane: `path` below the base URL, the workspace added. Waits out 429 by
@@ -108,7 +109,8 @@ int render_status_error(const struct render_answer *answer, const char *what, st
 int render_call(struct render_core *core, const char *method, const char *path, const char *query,
 		const struct sp_buf *body, int want, const char *what, struct sp_cancel *cancel,
 		struct render_answer *ret_answer, struct sp_error *err);
-/* Same, but once sent it is waited for: an answer that is not read could leave something that nobody knows of. */
+/* Same, but once sent it is waited for: an answer that is not read could leave something that
+ * nobody knows of. */
 int render_call_through(struct render_core *core, const char *method, const char *path,
 			const struct sp_buf *body, int want, const char *what,
 			struct sp_cancel *cancel, struct render_answer *ret_answer,
@@ -130,7 +132,8 @@ enum render_state {
 	RENDER_TERMINATED,
 };
 
-/* Reads one sandbox. SP_GONE by the rule of the two answers; SP_PROTOCOL for a state that is not known. */
+/* Reads one sandbox. SP_GONE by the rule of the two answers; SP_PROTOCOL for a state that is not
+ * known. */
 int render_get_state(struct render_core *core, const char *id, struct sp_cancel *cancel,
 		     enum render_state *ret_state, struct sp_error *err);
 /* After a 404 for `id`: SP_GONE only if a list that was sent now succeeds without it. Never 0. */
@@ -168,8 +171,8 @@ int render_mint(struct render_core *core, const char *id, const char *operation,
 		struct sp_error *err);
 
 /*
- * After an answer `rc` that a starting sandbox may give: waits until it is up and answers 0 (try again);
- * SP_GONE, or `rc` when the state does not explain it.
+ * After an answer `rc` that a starting sandbox may give: waits until it is up and answers 0 (try
+ * again); SP_GONE, or `rc` when the state does not explain it.
  */
 int render_settle_start(struct render_core *core, const char *id, int rc, struct sp_cancel *cancel,
 			struct sp_error *err);
@@ -264,7 +267,8 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 int render_compose_kill(const struct sp_render_steps *steps, const char *private_dir,
 			const char *id, uint64_t mark, int signal, uint32_t grace_ms,
 			struct sp_buf *out);
-/* Text that delivers one signal: exit 0 when delivered, 3 when it has ended, 4 when it has not begun. */
+/* Text that delivers one signal: exit 0 when delivered, 3 when it has ended, 4 when it has not
+ * begun. */
 int render_compose_signal(const struct sp_render_steps *steps, const char *private_dir,
 			  const char *id, uint64_t mark, int signal, struct sp_buf *out);
 /* Content of an environment file. */
@@ -313,7 +317,8 @@ struct render_sandbox {
 
 struct render_sandbox *render_sandbox_ref(struct render_sandbox *sandbox);
 void render_sandbox_unref(struct render_sandbox *sandbox);
-/* Makes the handle of a sandbox that takes commands: prepares the private folder and asks for the root. */
+/* Makes the handle of a sandbox that takes commands: prepares the private folder and asks for the
+ * root. */
 int render_sandbox_open(struct render_core *core, const char *id, struct sp_cancel *cancel,
 			struct sp_sandbox *ret_sandbox, struct sp_error *err);
 /* Remembers a command whose files can go. */
@@ -360,7 +365,8 @@ int render_exec(void *self, const struct sp_exec_options *options,
 		struct sp_exec_result *ret_result, struct sp_error *err);
 /* After code 125 or 126 without a word: 0 when the command said so, else why it never ran. */
 int render_why(struct render_sandbox *sandbox, const char *id, int code, struct sp_error *err);
-/* Ends a started command for an abort that has fired: the abort's code when that was carried out. */
+/* Ends a started command for an abort that has fired: the abort's code when that was carried out.
+ */
 int render_abort(struct render_sandbox *sandbox, const char *id, uint64_t mark, int fired,
 		 struct sp_error *err);
 

@@ -34,8 +34,8 @@ static int run_text(struct render_sandbox *sandbox, const struct sp_buf *text,
 
 	if (text->error)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a command");
-	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(text), SP_BUF_LINE, cancel, &result,
-			  err);
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(text), SP_BUF_LINE, cancel,
+			  &result, err);
 	*ret_code = result.exit_code;
 	return rc;
 }
@@ -64,8 +64,8 @@ int render_kill(struct render_sandbox *sandbox, const char *id, uint64_t mark, i
 		return 0;
 	if (!rc)
 		rc = sp_error_set(&inner, SP_UNAVAILABLE,
-				  "the kill could not be carried out in sandbox %s (code %d)", sandbox->id,
-				  code);
+				  "the kill could not be carried out in sandbox %s (code %d)",
+				  sandbox->id, code);
 	if (err)
 		*err = inner;
 	return rc;
@@ -83,5 +83,6 @@ int render_signal(struct render_sandbox *sandbox, const char *id, uint64_t mark,
 		return rc;
 	if (code == 3)
 		return sp_error_set(err, SP_GONE, "the process has ended");
-	return sp_error_set(err, SP_UNAVAILABLE, "the signal could not be delivered (code %d)", code);
+	return sp_error_set(err, SP_UNAVAILABLE, "the signal could not be delivered (code %d)",
+			    code);
 }

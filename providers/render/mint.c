@@ -13,7 +13,7 @@ void render_grant_done(struct render_grant *grant)
 {
 	free(grant->token);
 	free(grant->uri);
-	*grant = (struct render_grant){ 0 };
+	*grant = (struct render_grant){0};
 }
 
 /* "NAME" or "NAME:443" of a sandbox's own host. */
@@ -37,7 +37,8 @@ bool render_uri_ok(const struct render_core *core, const char *uri)
 	size_t len, scheme;
 
 	for (const char *at = uri; *at; at++)
-		if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f || strchr("\\\"<>#@", *at))
+		if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f ||
+		    strchr("\\\"<>#@", *at))
 			return false;
 	if (!host)
 		return false;
@@ -77,11 +78,12 @@ static int take_grant(const struct render_core *core, const struct render_answer
 	if (!token || !printable(token) || !uri)
 		return sp_error_set(err, SP_PROTOCOL, "a token's answer without token or uri");
 	if (given && strcmp(given, method))
-		return sp_error_set(err, SP_PROTOCOL, "a token for method %.16s where %s was asked", given,
-				    method);
+		return sp_error_set(err, SP_PROTOCOL, "a token for method %.16s where %s was asked",
+				    given, method);
 	if (!render_uri_ok(core, uri))
 		return sp_error_set(err, SP_PROTOCOL,
-				    "a token's answer names a host that is not a sandbox's; the token was not sent");
+				    "a token's answer names a host that is not a sandbox's; the "
+				    "token was not sent");
 	ret_grant->token = strdup(token);
 	ret_grant->uri = strdup(uri);
 	if (ret_grant->token && ret_grant->uri)
@@ -120,8 +122,8 @@ int render_settle_start(struct render_core *core, const char *id, int rc, struct
 		break;
 	}
 	if (rc == SP_NOT_FOUND)
-		return sp_error_set(err, SP_UNAVAILABLE, "sandbox %s is there and its requests find nothing (404)",
-				    id);
+		return sp_error_set(err, SP_UNAVAILABLE,
+				    "sandbox %s is there and its requests find nothing (404)", id);
 	return rc;
 }
 
@@ -140,9 +142,9 @@ static int mint_once(struct render_core *core, const char *path, const char *que
 		     const char *method, bool *ret_edge, struct sp_cancel *cancel,
 		     struct render_grant *ret_grant, struct sp_error *err)
 {
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
-	int rc = render_call(core, "POST", path, query, NULL, 201, "get a token", cancel, &answer,
-			     err);
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	int rc =
+	    render_call(core, "POST", path, query, NULL, 201, "get a token", cancel, &answer, err);
 
 	*ret_edge = rc == SP_UNAVAILABLE && err->http_status == 403;
 	return rc ? lost_mint(rc, cancel, err) : take_grant(core, &answer, method, ret_grant, err);
@@ -183,7 +185,8 @@ int render_mint(struct render_core *core, const char *id, const char *operation,
 			break;
 	}
 	if (!rc)
-		rc = sp_error_set(&inner, SP_UNAVAILABLE, "sandbox %s gives no token although it runs", id);
+		rc = sp_error_set(&inner, SP_UNAVAILABLE,
+				  "sandbox %s gives no token although it runs", id);
 	if (err)
 		*err = inner;
 	return rc;

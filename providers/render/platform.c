@@ -15,7 +15,8 @@ static int raw_start_and_drop(void *self, const char *sandbox_id, const char *co
 			      struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_run *run;
-	int rc = render_run_open(self, sandbox_id, command, strlen(command), cancel, &run, NULL, err);
+	int rc =
+	    render_run_open(self, sandbox_id, command, strlen(command), cancel, &run, NULL, err);
 
 	if (!rc)
 		render_run_close(run);
@@ -44,15 +45,10 @@ static int raw_snapshot(void *self SP_UNUSED, const char *sandbox_id SP_UNUSED,
 }
 
 const struct sp_platform_ops render_platform_ops = {
-	.version = SP_PLATFORM_VERSION,
-	.raw_exec = raw_exec,
-	.raw_start_and_drop = raw_start_and_drop,
-	.raw_upload = raw_upload,
-	.raw_download = raw_download,
-	.raw_snapshot = raw_snapshot,
+    .version = SP_PLATFORM_VERSION,
+    .raw_exec = raw_exec,
+    .raw_start_and_drop = raw_start_and_drop,
+    .raw_upload = raw_upload,
+    .raw_download = raw_download,
+    .raw_snapshot = raw_snapshot,
 };
-
-struct sp_platform sp_render_platform(struct sp_provider *provider)
-{
-	return (struct sp_platform){ &render_platform_ops, provider->self };
-}

@@ -60,7 +60,7 @@ static void settle(struct render_process *p, int code)
 	if (p->ended)
 		return;
 	p->ended = true;
-	p->exit = (struct sp_exit){ .how = SP_EXITED, .code = code };
+	p->exit = (struct sp_exit){.how = SP_EXITED, .code = code};
 	wake_all(&p->changed);
 }
 
@@ -262,8 +262,8 @@ void render_join_released(struct render_core *core, bool all)
 	}
 }
 
-static int process_read(void *self, enum sp_stream stream, void *buffer, size_t max, size_t *ret_len,
-			struct sp_cancel *cancel, struct sp_error *err)
+static int process_read(void *self, enum sp_stream stream, void *buffer, size_t max,
+			size_t *ret_len, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct render_process *p = self;
 	struct unread *from = stream == SP_STDOUT ? &p->out : &p->err;
@@ -301,7 +301,8 @@ static int process_read(void *self, enum sp_stream stream, void *buffer, size_t 
 static int no_stdin(struct sp_error *err)
 {
 	return sp_error_set(err, SP_UNSUPPORTED,
-			    "render: no writable stdin (capability writable_stdin): put the input into a file and redirect");
+			    "render: no writable stdin (capability writable_stdin): put the input "
+			    "into a file and redirect");
 }
 
 static int process_write_stdin(void *self SP_UNUSED, const void *data SP_UNUSED,
@@ -386,8 +387,10 @@ static int process_signal(void *self, int signal, struct sp_cancel *cancel, stru
 
 	if (signal < 1 || signal > 63 ||
 	    !(p->sandbox->core->capabilities.signals & SP_SIGNAL_BIT(signal)))
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "render: signal %d cannot be delivered (capability signals): 1 to 31 can", signal);
+		return sp_error_set(
+		    err, SP_UNSUPPORTED,
+		    "render: signal %d cannot be delivered (capability signals): 1 to 31 can",
+		    signal);
 	pthread_mutex_lock(&p->lock);
 	ended = p->ended || p->killed;
 	pthread_mutex_unlock(&p->lock);
@@ -412,14 +415,14 @@ static void process_release(void *self)
 }
 
 static const struct sp_process_ops process_ops = {
-	.version = SP_PROCESS_VERSION,
-	.read = process_read,
-	.write_stdin = process_write_stdin,
-	.close_stdin = process_close_stdin,
-	.wait = process_wait,
-	.kill = process_kill,
-	.signal = process_signal,
-	.release = process_release,
+    .version = SP_PROCESS_VERSION,
+    .read = process_read,
+    .write_stdin = process_write_stdin,
+    .close_stdin = process_close_stdin,
+    .wait = process_wait,
+    .kill = process_kill,
+    .signal = process_signal,
+    .release = process_release,
 };
 
 /* A process whose pump runs, or NULL. */
@@ -483,10 +486,12 @@ int render_spawn(void *self, const struct sp_exec_options *options, struct sp_pr
 	p = process_new(sandbox, options);
 	if (!p)
 		return sp_error_set(err, SP_INTERNAL, "no memory or thread for a process");
-	/* Only with a fault in may_start has the cancel fired already; the start is then blind to it. */
-	rc = wait_for_start(p, sp_cancel_check(options->cancel, NULL) ? NULL : options->cancel, &inner);
+	/* Only with a fault in may_start has the cancel fired already; the start is then blind to
+	 * it. */
+	rc = wait_for_start(p, sp_cancel_check(options->cancel, NULL) ? NULL : options->cancel,
+			    &inner);
 	if (!rc) {
-		*ret_process = (struct sp_process){ &process_ops, p };
+		*ret_process = (struct sp_process){&process_ops, p};
 		return 0;
 	}
 	pthread_join(p->pump, NULL);

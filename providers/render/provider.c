@@ -16,8 +16,9 @@ static const struct sp_capabilities *provider_capabilities(void *self)
 }
 
 /* From the new id to a handle that takes commands and has its environment. */
-static int bring_up(struct render_core *core, const char *id, const struct sp_create_options *options,
-		    struct sp_sandbox *ret_sandbox, struct sp_error *err)
+static int bring_up(struct render_core *core, const char *id,
+		    const struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
+		    struct sp_error *err)
 {
 	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
 	int rc = sp_cancel_check(options->cancel, err);
@@ -27,7 +28,8 @@ static int bring_up(struct render_core *core, const char *id, const struct sp_cr
 	if (!rc)
 		rc = render_sandbox_open(core, id, options->cancel, &sandbox, err);
 	if (!rc && options->n_env)
-		rc = render_env_set(sandbox.self, options->env, options->n_env, options->cancel, err);
+		rc = render_env_set(sandbox.self, options->env, options->n_env, options->cancel,
+				    err);
 	/* The abort that came last still counts: after this there is a caller who owns it. */
 	if (!rc)
 		rc = sp_cancel_check(options->cancel, err);
@@ -52,7 +54,8 @@ static void take_back(struct render_core *core, const char *id, int rc, struct s
 	if (render_terminate(core, id, limit, &inner)) {
 		char words[SP_ERROR_TEXT];
 
-		snprintf(words, sizeof(words), "sandbox %s may still be there: %.300s", id, inner.message);
+		snprintf(words, sizeof(words), "sandbox %s may still be there: %.300s", id,
+			 inner.message);
 		sp_error_set_detail(err, words);
 	}
 	sp_cancel_unref(limit);
@@ -121,14 +124,14 @@ static void provider_close(void *self)
 }
 
 static const struct sp_provider_ops provider_ops = {
-	.version = SP_PROVIDER_VERSION,
-	.name = provider_name,
-	.capabilities = provider_capabilities,
-	.create = provider_create,
-	.resume = provider_resume,
-	.destroy = provider_destroy,
-	.list = provider_list,
-	.close = provider_close,
+    .version = SP_PROVIDER_VERSION,
+    .name = provider_name,
+    .capabilities = provider_capabilities,
+    .create = provider_create,
+    .resume = provider_resume,
+    .destroy = provider_destroy,
+    .list = provider_list,
+    .close = provider_close,
 };
 
 int sp_render_open(const struct sp_render_options *options, struct sp_provider *ret_provider,
@@ -139,6 +142,13 @@ int sp_render_open(const struct sp_render_options *options, struct sp_provider *
 
 	if (rc)
 		return rc;
-	*ret_provider = (struct sp_provider){ &provider_ops, core };
+	*ret_provider = (struct sp_provider){&provider_ops, core};
 	return 0;
+}
+
+struct sp_platform sp_render_platform(struct sp_provider *provider)
+{
+	if (!provider || provider->ops != &provider_ops)
+		return (struct sp_platform)SP_PLATFORM_INIT;
+	return (struct sp_platform){&render_platform_ops, provider->self};
 }

@@ -27,14 +27,15 @@ static void take_out(struct render_sandbox *sandbox, struct render_turn *turn)
 int render_queue_enter(struct render_sandbox *sandbox, bool alone, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
-	struct render_turn turn = { NULL };
+	struct render_turn turn = {NULL};
 	int rc = 0;
 
 	if (!sandbox->core->steps.one_queue)
 		return 0;
 	pthread_mutex_lock(&sandbox->lock);
 	append(sandbox, &turn);
-	while (!rc && (sandbox->first_turn != &turn || sandbox->writing || (alone && sandbox->starting)))
+	while (!rc &&
+	       (sandbox->first_turn != &turn || sandbox->writing || (alone && sandbox->starting)))
 		rc = wake_wait(&sandbox->changed, &sandbox->lock, cancel, NULL, err);
 	take_out(sandbox, &turn);
 	if (!rc && alone)

@@ -13,10 +13,12 @@
 /* All texts are copied. */
 struct sp_render_options {
 	unsigned version;
-	/* API key and workspace ("tea-…"); NULL: RENDER_API_KEY, RENDER_WORKSPACE_ID. Missing: SP_DENIED naming the variables. */
+	/* API key and workspace ("tea-…"); NULL: RENDER_API_KEY, RENDER_WORKSPACE_ID. Missing:
+	 * SP_DENIED naming the variables. */
 	const char *token;
 	const char *owner_id;
-	/* "https://api.render.com/v1" when NULL; http only on loopback; "unix:PATH" for a Unix socket. */
+	/* "https://api.render.com/v1" when NULL; http only on loopback; "unix:PATH" for a Unix
+	 * socket. */
 	const char *base_url;
 	/* Plan of new sandboxes; NULL: the service's default. */
 	const char *plan;
@@ -26,28 +28,35 @@ struct sp_render_options {
 	uint64_t unread_bound;
 	/* Cap per stream of exec; 0: 8 MiB. */
 	uint64_t output_cap;
-	/* Private folder in the memory-backed directory; "{id}" stands for the sandbox's id. NULL: /dev/tsai. */
+	/* Private folder in the memory-backed directory, of letters, digits and "/._-"; "{id}"
+	 * stands for the sandbox's id. NULL: /dev/tsai. */
 	const char *private_dir;
 	/* Milliseconds between two looks at a sandbox that is starting; 0: 500. */
 	uint32_t poll_ms;
 	/* Milliseconds until creating or resuming is given up; 0: 180,000. */
 	uint32_t start_timeout_ms;
-	/* Consumed on success; ops NULL: libcurl. Together with token or owner_id it is refused only when `strict_client`. */
+	/* What carries the requests, consumed on success; ops NULL: libcurl. It knows no
+	 * credentials, so token and owner_id are needed all the same. */
 	struct sp_transport transport;
 	/* NULL: the healthy steps. Copied. */
 	const struct sp_render_steps *steps;
 };
 
-#define SP_RENDER_OPTIONS_INIT { .version = SP_RENDER_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX }
+#define SP_RENDER_OPTIONS_INIT                                                                     \
+	{                                                                                          \
+		.version = SP_RENDER_OPTIONS_VERSION, .kill_grace_ms = UINT32_MAX                  \
+	}
 
-/* Opens the provider; nothing is sent. SP_INVALID names the option that is wrong; SP_DENIED: no credentials. */
+/* Opens the provider; nothing is sent. SP_INVALID names the option that is wrong; SP_DENIED: no
+ * credentials. */
 int sp_render_open(const struct sp_render_options *options, struct sp_provider *ret_provider,
 		   struct sp_error *err);
 
 /* The healthy steps. */
 struct sp_render_steps sp_render_steps(void);
 
-/* The bare platform below an open Render provider; borrowed from it. */
+/* The bare platform below an open Render provider; borrowed from it. ops NULL for any other
+ * provider. */
 struct sp_platform sp_render_platform(struct sp_provider *provider);
 
 #endif

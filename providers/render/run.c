@@ -27,7 +27,8 @@ static int compose_body(struct render_core *core, const char *text, size_t len, 
 	struct sp_buf wrapped SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 
 	if (!render_run_fits(core, text, len))
-		return sp_error_set(err, SP_INVALID, "a command of %zu bytes is too long to be sent", len);
+		return sp_error_set(err, SP_INVALID,
+				    "a command of %zu bytes is too long to be sent", len);
 	*ret_wrapped = must_wrap(core, text, len);
 	if (*ret_wrapped) {
 		render_compose_wrapped(text, len, &wrapped);
@@ -37,7 +38,9 @@ static int compose_body(struct render_core *core, const char *text, size_t len, 
 	sp_buf_adds(body, "{\"command\":");
 	sp_buf_add_json(body, text, len);
 	sp_buf_addc(body, '}');
-	return wrapped.error || body->error ? sp_error_set(err, SP_INTERNAL, "no memory for a command") : 0;
+	return wrapped.error || body->error
+		   ? sp_error_set(err, SP_INTERNAL, "no memory for a command")
+		   : 0;
 }
 
 static struct render_run *run_new(struct sp_http_stream stream)
@@ -59,7 +62,7 @@ static struct render_run *run_new(struct sp_http_stream stream)
 static int refused(struct render_core *core, const char *id, struct sp_http_stream *stream,
 		   bool wrapped, struct sp_cancel *cancel, bool *ret_again, struct sp_error *err)
 {
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	int rc = render_read_answer(stream, SP_BUF_LINE, cancel, &answer, err);
 
 	if (rc)
@@ -86,10 +89,9 @@ static int run_once(struct render_core *core, const char *id, const char *text, 
 		    bool *ret_again, struct sp_error *err)
 {
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
-	struct render_grant grant SP_CLEANUP(render_grant_done) = { 0 };
-	struct render_request request = { .method = "POST",
-					  .content_type = "application/json",
-					  .accept = "text/event-stream" };
+	struct render_grant grant SP_CLEANUP(render_grant_done) = {0};
+	struct render_request request = {
+	    .method = "POST", .content_type = "application/json", .accept = "text/event-stream"};
 	struct sp_http_stream stream;
 	const char *type;
 	bool wrapped = false;
@@ -118,7 +120,8 @@ static int run_once(struct render_core *core, const char *id, const char *text, 
 	*ret_sent = true;
 	type = stream.ops->header(stream.self, "Content-Type");
 	if (!type || strncasecmp(type, "text/event-stream", 17))
-		rc = sp_error_set(err, SP_PROTOCOL, "a command was answered with %.64s, not with a stream",
+		rc = sp_error_set(err, SP_PROTOCOL,
+				  "a command was answered with %.64s, not with a stream",
 				  type ? type : "nothing named");
 	else if (!(*ret_run = run_new(stream)))
 		rc = sp_error_set(err, SP_INTERNAL, "no memory for a command");
@@ -141,7 +144,8 @@ int render_run_open(struct render_core *core, const char *id, const char *text, 
 		rc = run_once(core, id, text, len, cancel, ret_run, &sent, &again, &inner);
 	}
 	if (!rc && again)
-		rc = sp_error_set(&inner, SP_UNAVAILABLE, "sandbox %s takes no command although it runs", id);
+		rc = sp_error_set(&inner, SP_UNAVAILABLE,
+				  "sandbox %s takes no command although it runs", id);
 	/* Silence of the proxy is not the caller's deadline. */
 	if (rc == SP_TIMED_OUT && !sp_cancel_check(cancel, NULL))
 		rc = inner.code = sent ? SP_UNKNOWN_OUTCOME : SP_UNAVAILABLE;
@@ -189,13 +193,14 @@ int render_run_next(struct render_run *run, struct sp_cancel *cancel,
 
 	while (!event && !rc) {
 		if (run->len) {
-			rc = sse_push(&run->sse, run->window + run->head, run->len, &used, &event, err);
+			rc = sse_push(&run->sse, run->window + run->head, run->len, &used, &event,
+				      err);
 			run->head += used;
 			run->len -= used;
 		} else if (run->ended) {
 			rc = sse_finish(&run->sse, &event, err);
 			if (!rc && !event) {
-				*ret_event = (struct render_event){ .type = RENDER_END };
+				*ret_event = (struct render_event){.type = RENDER_END};
 				return 0;
 			}
 		} else {
@@ -203,8 +208,8 @@ int render_run_next(struct render_run *run, struct sp_cancel *cancel,
 		}
 	}
 	return rc ? rc
-		  : render_decode_event(run->sse.type, sp_buf_str(&run->sse.data), run->sse.data.len,
-					&run->text, ret_event, err);
+		  : render_decode_event(run->sse.type, sp_buf_str(&run->sse.data),
+					run->sse.data.len, &run->text, ret_event, err);
 }
 
 int render_run_lost(const struct render_event *event, struct sp_error *err)
@@ -212,8 +217,8 @@ int render_run_lost(const struct render_event *event, struct sp_error *err)
 	if (event->type == RENDER_END)
 		return sp_error_set(err, SP_UNKNOWN_OUTCOME,
 				    "the stream ended without an exit; the command may still run");
-	sp_error_set(err, SP_UNKNOWN_OUTCOME, "the service lost the command (status %d); it may still run",
-		     event->status);
+	sp_error_set(err, SP_UNKNOWN_OUTCOME,
+		     "the service lost the command (status %d); it may still run", event->status);
 	sp_error_set_detail(err, event->message);
 	if (err)
 		err->http_status = event->status;

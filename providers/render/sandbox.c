@@ -28,7 +28,8 @@ void render_sandbox_unref(struct render_sandbox *sandbox)
 int render_sandbox_check(struct render_sandbox *sandbox, struct sp_error *err)
 {
 	if (atomic_load(&sandbox->destroyed))
-		return sp_error_set(err, SP_GONE, "sandbox %s was destroyed by this handle", sandbox->id);
+		return sp_error_set(err, SP_GONE, "sandbox %s was destroyed by this handle",
+				    sandbox->id);
 	return 0;
 }
 
@@ -47,7 +48,8 @@ static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error
 	struct render_sandbox *sandbox = self;
 	int rc;
 
-	/* Before the request: a command that ends by it shall not pass for one that ended by itself. */
+	/* Before the request: a command that ends by it shall not pass for one that ended by
+	 * itself. */
 	atomic_store(&sandbox->destroyed, true);
 	rc = render_terminate(sandbox->core, sandbox->id, cancel, err);
 	if (rc)
@@ -61,23 +63,23 @@ static void sandbox_close(void *self)
 }
 
 static const struct sp_sandbox_ops sandbox_ops = {
-	.version = SP_SANDBOX_VERSION,
-	.id = sandbox_id,
-	.workspace_root = sandbox_root,
-	.exec = render_exec,
-	.spawn = render_spawn,
-	.fs_read = render_fs_read,
-	.fs_write = render_fs_write,
-	.fs_list = render_fs_list,
-	.fs_mkdir = render_fs_mkdir,
-	.fs_remove = render_fs_remove,
-	.fs_rename = render_fs_rename,
-	.fs_exists = render_fs_exists,
-	.fs_lstat = render_fs_lstat,
-	.env_set = render_env_set,
-	.timeline = render_timeline,
-	.destroy = sandbox_destroy,
-	.close = sandbox_close,
+    .version = SP_SANDBOX_VERSION,
+    .id = sandbox_id,
+    .workspace_root = sandbox_root,
+    .exec = render_exec,
+    .spawn = render_spawn,
+    .fs_read = render_fs_read,
+    .fs_write = render_fs_write,
+    .fs_list = render_fs_list,
+    .fs_mkdir = render_fs_mkdir,
+    .fs_remove = render_fs_remove,
+    .fs_rename = render_fs_rename,
+    .fs_exists = render_fs_exists,
+    .fs_lstat = render_fs_lstat,
+    .env_set = render_env_set,
+    .timeline = render_timeline,
+    .destroy = sandbox_destroy,
+    .close = sandbox_close,
 };
 
 /* The private folder of this sandbox. */
@@ -93,7 +95,8 @@ static char *fill_in(const char *pattern, const char *id)
 	return sp_buf_take(&dir, NULL);
 }
 
-/* One bare command: it wakes the sandbox, makes the private folder, and says where commands start. */
+/* One bare command: it wakes the sandbox, makes the private folder, and says where commands start.
+ */
 static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
@@ -103,15 +106,16 @@ static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, str
 	int rc;
 
 	sp_buf_addf(&text, "command -p mkdir -pm700 -- %s&&pwd", sandbox->dir);
-	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel, &result,
-			  err);
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel,
+			  &result, err);
 	if (rc)
 		return rc;
 	root = (const char *)result.stdout_bytes.data;
 	len = result.stdout_bytes.len;
-	if (result.exit_code || len < 2 || *root != '/' || root[len - 1] != '\n' || strlen(root) != len) {
-		sp_error_set(err, SP_UNAVAILABLE, "sandbox %s cannot be prepared (code %d)", sandbox->id,
-			     result.exit_code);
+	if (result.exit_code || len < 2 || *root != '/' || root[len - 1] != '\n' ||
+	    strlen(root) != len) {
+		sp_error_set(err, SP_UNAVAILABLE, "sandbox %s cannot be prepared (code %d)",
+			     sandbox->id, result.exit_code);
 		sp_error_set_detail(err, (const char *)result.stderr_bytes.data);
 		return SP_UNAVAILABLE;
 	}
@@ -140,6 +144,6 @@ int render_sandbox_open(struct render_core *core, const char *id, struct sp_canc
 		render_sandbox_unref(sandbox);
 		return rc;
 	}
-	*ret_sandbox = (struct sp_sandbox){ &sandbox_ops, sandbox };
+	*ret_sandbox = (struct sp_sandbox){&sandbox_ops, sandbox};
 	return 0;
 }

@@ -9,8 +9,8 @@ static int parse(const struct render_answer *answer, const char *what, cJSON **r
 		 struct sp_error *err)
 {
 	struct sp_error inner = SP_ERROR_INIT;
-	int rc = sp_json_parse((const char *)answer->body.data, answer->body.len,
-			       RENDER_ANSWER_MAX, ret_json, &inner);
+	int rc = sp_json_parse((const char *)answer->body.data, answer->body.len, RENDER_ANSWER_MAX,
+			       ret_json, &inner);
 
 	return rc ? sp_error_set(err, SP_PROTOCOL, "cannot %s: %s", what, inner.message) : 0;
 }
@@ -26,10 +26,10 @@ static int path_of(const char *id, const char *tail, struct sp_buf *path, struct
 static int state_from(const char *text, enum render_state *ret_state, struct sp_error *err)
 {
 	static const char *const names[] = {
-		[RENDER_CREATING] = "creating",	  [RENDER_RUNNING] = "running",
-		[RENDER_SUSPENDING] = "suspending", [RENDER_SUSPENDED] = "suspended",
-		[RENDER_RESUMING] = "resuming",	  [RENDER_ERRORED] = "errored",
-		[RENDER_TERMINATED] = "terminated",
+	    [RENDER_CREATING] = "creating",	[RENDER_RUNNING] = "running",
+	    [RENDER_SUSPENDING] = "suspending", [RENDER_SUSPENDED] = "suspended",
+	    [RENDER_RESUMING] = "resuming",	[RENDER_ERRORED] = "errored",
+	    [RENDER_TERMINATED] = "terminated",
 	};
 
 	for (size_t i = 0; text && i < SP_COUNT(names); i++)
@@ -45,7 +45,7 @@ int render_get_state(struct render_core *core, const char *id, struct sp_cancel 
 		     enum render_state *ret_state, struct sp_error *err)
 {
 	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 	int rc = path_of(id, "", &path, err);
 
@@ -73,7 +73,8 @@ static int add_id(struct sp_id_list *list, const char *id, struct sp_error *err)
 	return 0;
 }
 
-/* Adds one page and gives the cursor of its last item; NULL after the last page. Borrowed from `json`. */
+/* Adds one page and gives the cursor of its last item; NULL after the last page. Borrowed from
+ * `json`. */
 static int add_page(const cJSON *json, struct sp_id_list *list, const char **ret_cursor,
 		    struct sp_error *err)
 {
@@ -108,7 +109,7 @@ int render_list(struct render_core *core, struct sp_cancel *cancel, struct sp_id
 
 	sp_buf_adds(&query, "limit=100");
 	do {
-		struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+		struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 		cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 		const char *cursor;
 
@@ -117,7 +118,8 @@ int render_list(struct render_core *core, struct sp_cancel *cancel, struct sp_id
 				 "list the sandboxes", cancel, &answer, err);
 		/* A workspace without the service answers 404 as well: that is no empty list. */
 		if (rc == SP_NOT_FOUND)
-			return sp_error_set(err, SP_DENIED, "the workspace has no sandboxes to list (status 404)");
+			return sp_error_set(err, SP_DENIED,
+					    "the workspace has no sandboxes to list (status 404)");
 		if (!rc)
 			rc = parse(&answer, "list the sandboxes", &json, err);
 		if (!rc)
@@ -180,8 +182,9 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 			break;
 		}
 		if (sp_now() > limit)
-			return sp_error_set(err, SP_UNAVAILABLE, "sandbox %s did not start within %u ms",
-					    id, core->start_timeout_ms);
+			return sp_error_set(err, SP_UNAVAILABLE,
+					    "sandbox %s did not start within %u ms", id,
+					    core->start_timeout_ms);
 		/* A local one is up at once; one far away is asked at the set pace. */
 		pause = pause ? pause * 2 : 1;
 		if (pause > core->poll_ms)
@@ -196,7 +199,7 @@ int render_terminate(struct render_core *core, const char *id, struct sp_cancel 
 		     struct sp_error *err)
 {
 	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	int rc = path_of(id, "/terminate", &path, err);
 
 	if (!rc)
@@ -239,7 +242,7 @@ int render_post_create(struct render_core *core, const struct sp_create_options 
 		       char **ret_id, struct sp_error *err)
 {
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 	struct sp_error inner = SP_ERROR_INIT;
 	const char *id;
@@ -262,10 +265,12 @@ int render_post_create(struct render_core *core, const struct sp_create_options 
 	}
 	rc = parse(&answer, "create a sandbox", &json, err);
 	if (rc)
-		return sp_error_set(err, SP_UNKNOWN_OUTCOME, "a sandbox was created and its answer cannot be read");
+		return sp_error_set(err, SP_UNKNOWN_OUTCOME,
+				    "a sandbox was created and its answer cannot be read");
 	id = sp_json_str(json, "id");
 	if (!render_id_ok(id))
-		return sp_error_set(err, SP_UNKNOWN_OUTCOME, "a sandbox was created and its answer names no id");
+		return sp_error_set(err, SP_UNKNOWN_OUTCOME,
+				    "a sandbox was created and its answer names no id");
 	*ret_id = strdup(id);
 	return *ret_id ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for an id");
 }

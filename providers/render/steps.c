@@ -13,11 +13,11 @@
  * and the command gets the real one back from descriptor 3. Job control gives the command
  * a process group of its own.
  */
-#define OPEN "exec 3>&2 2>/dev/null;set -m;unset POSIXLY_CORRECT;[[ -d @D@ ]]||mkdir -pm700 -- @D@\n"
+#define OPEN                                                                                       \
+	"exec 3>&2 2>/dev/null;set -m;unset POSIXLY_CORRECT;[[ -d @D@ ]]||mkdir -pm700 -- @D@\n"
 
 /* `exec -a` keeps $0, SHLVL and the argument list what they are without a wrapper. */
-#define RUN                                                                                        \
-	"BASH_ENV=/proc/self/fd/4 exec -a \"$0\" \"$BASH\" -c @CMD@ 2>&3 3>&- 4<<'E-@ID@' &\n"
+#define RUN "BASH_ENV=/proc/self/fd/4 exec -a \"$0\" \"$BASH\" -c @CMD@ 2>&3 3>&- 4<<'E-@ID@' &\n"
 
 /* eval keeps $0, $- and the line numbers; an argument of this length does not exist. */
 #define RUN_FILE                                                                                   \
@@ -44,8 +44,7 @@
 	"if [[ -e @D@/@ID@.env ]];then . @D@/@ID@.env;command -p rm -f -- @D@/@ID@.env;"           \
 	"else echo call >@D@/@ID@.pg;exit 125;fi;"
 
-#define ENTER_DIR                                                                                  \
-	"cd -- @DIR@||{ echo dir >@D@/@ID@.pg;exit 126;};unset OLDPWD;export OLDPWD;"
+#define ENTER_DIR "cd -- @DIR@||{ echo dir >@D@/@ID@.pg;exit 126;};unset OLDPWD;export OLDPWD;"
 
 /* The last word sets $_ to what it is without a prelude. */
 #define PRELUDE_CLOSE "} 2>/dev/null\n: \"$0\"\nE-@ID@\n"
@@ -62,7 +61,8 @@
 	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*/stat;do "                                \
 	"s=;read -rd '' s <\"$p\";set -- ${s##*) };"                                               \
 	"[[ $3 = \"$!\" && $1 != [ZX] ]]&&k=1;done;"                                               \
-	"[[ $k ]]||break;kill -KILL -- \"-$!\";((i<20))||command -p sleep .01;done;fi\n"
+	"[[ $k ]]||break;kill -KILL -- \"-$!\";"                                                   \
+	"read -rt .0003 s <>/dev/udp/127.0.0.1/9;(($?>128))||command -p sleep .01;done;fi\n"
 
 /* A reason in the record is left there: the caller asks for it after a silent 125 or 126. */
 #define CLOSE                                                                                      \
@@ -77,24 +77,24 @@
 
 #define KILL_SEND "[[ $g ]]&&kill -@SIG@ -- \"-$g\"\n"
 
-/* Most groups are gone before the first look is over. */
+/* Most groups are gone before the first look is over; then in growing steps. */
 #define KILL_GRACE                                                                                 \
-	"if [[ $g ]]&&((@SIG@!=9));then for((i=0;i<200;i++));do kill -0 -- \"-$g\"||break;done;"   \
+	"if [[ $g ]]&&((@SIG@!=9));then "                                                          \
+	"nap .00001;for((i=0;i<20;i++));do group||break;nap .0003;done;"                           \
 	"for((i=0;i<@GRACE@;i++));do group||break;nap;done;fi\n"
 
 #define KILL_ESCALATE                                                                              \
-	"if [[ $g ]];then for((i=0;i<500;i++));do group||break;kill -KILL -- \"-$g\";"             \
-	"((i<20))||nap;done;fi\n"
+	"if [[ $g ]]&&kill -KILL -- \"-$g\";then "                                                 \
+	"nap .00001;for((i=0;i<500;i++));do group||break;"                                         \
+	"kill -KILL -- \"-$g\";((i<20))&&nap .0001||nap;done;fi\n"
 
 #define KILL_WALK                                                                                  \
-	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*;do p=${p#/proc/};"                       \
-	"owned \"$p\"&&alive \"$p\"&&{ k=1;kill -KILL \"$p\";};done;"                              \
-	"[[ $k ]]||break;((i<20))||nap;done;[[ ! $k ]]||r=1\n"
+	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*;do "                                     \
+	"mapfile -s15 l <\"$p/limits\"&&[[ ${l[*]} = *' @MARK@ '* ]]&&p=${p#/proc/}&&"             \
+	"alive \"$p\"&&{ k=1;kill -KILL \"$p\";};done;"                                            \
+	"[[ $k ]]||break;((i<20))&&nap .0003||nap;done;[[ ! $k ]]||r=1\n"
 
-/* A command that was just accepted may not have recorded itself yet. */
-#define SIGNAL_SEND                                                                                \
-	"r=4;for((i=0;i<500;i++));do read -r g <@D@/@ID@.pg&&{ r=3;break;};nap;done\n"             \
-	"[[ $g = [1-9]* ]]&&owned \"$g\"&&kill -@SIG@ -- \"-$g\"&&r=0\n"
+#define SIGNAL_SEND "kill -@SIG@ -- \"-$g\"||r=3\n"
 
 static bool may_start(struct sp_cancel *cancel)
 {
@@ -140,45 +140,47 @@ char *render_snapshot_name(const char *label)
 struct sp_render_steps sp_render_steps(void)
 {
 	return (struct sp_render_steps){
-		.version = SP_RENDER_STEPS_VERSION,
-		.shell = {
-			.open = OPEN,
-			.run = RUN,
-			.run_file = RUN_FILE,
-			.prelude_open = PRELUDE_OPEN,
-			.mark = MARK,
-			.record_group = RECORD_GROUP,
-			.check_killed = CHECK_KILLED,
-			.load_overlay = LOAD_OVERLAY,
-			.load_call_env = LOAD_CALL_ENV,
-			.enter_dir = ENTER_DIR,
-			.prelude_close = PRELUDE_CLOSE,
-			.collect = COLLECT,
-			.reap_group = REAP_GROUP,
-			/* What left the group on purpose may outlive the command; only a kill reaches it. */
-			.reap_marked = "",
-			.close = CLOSE,
-			.kill_marker = KILL_MARKER,
-			.kill_find = KILL_FIND,
-			.kill_send = KILL_SEND,
-			.kill_grace = KILL_GRACE,
-			.kill_escalate = KILL_ESCALATE,
-			.kill_walk = KILL_WALK,
-			.signal_send = SIGNAL_SEND,
+	    .version = SP_RENDER_STEPS_VERSION,
+	    .shell =
+		{
+		    .open = OPEN,
+		    .run = RUN,
+		    .run_file = RUN_FILE,
+		    .prelude_open = PRELUDE_OPEN,
+		    .mark = MARK,
+		    .record_group = RECORD_GROUP,
+		    .check_killed = CHECK_KILLED,
+		    .load_overlay = LOAD_OVERLAY,
+		    .load_call_env = LOAD_CALL_ENV,
+		    .enter_dir = ENTER_DIR,
+		    .prelude_close = PRELUDE_CLOSE,
+		    .collect = COLLECT,
+		    .reap_group = REAP_GROUP,
+		    /* What left the group on purpose may outlive the command; only a kill reaches
+		       it. */
+		    .reap_marked = "",
+		    .close = CLOSE,
+		    .kill_marker = KILL_MARKER,
+		    .kill_find = KILL_FIND,
+		    .kill_send = KILL_SEND,
+		    .kill_grace = KILL_GRACE,
+		    .kill_escalate = KILL_ESCALATE,
+		    .kill_walk = KILL_WALK,
+		    .signal_send = SIGNAL_SEND,
 		},
-		.map_signal = render_map_signal,
-		.name_allowed = render_name_allowed,
-		.cap = render_cap,
-		.may_start = may_start,
-		.exit_code = exit_code,
-		.snapshot_name = render_snapshot_name,
-		.names_before_merge = true,
-		.env_in_files = true,
-		.one_queue = true,
-		.kill_before_wait = true,
-		.abort_kills = true,
-		.terminate_aborted_create = true,
-		.end_needs_exit = true,
-		.write_makes_parents = true,
+	    .map_signal = render_map_signal,
+	    .name_allowed = render_name_allowed,
+	    .cap = render_cap,
+	    .may_start = may_start,
+	    .exit_code = exit_code,
+	    .snapshot_name = render_snapshot_name,
+	    .names_before_merge = true,
+	    .env_in_files = true,
+	    .one_queue = true,
+	    .kill_before_wait = true,
+	    .abort_kills = true,
+	    .terminate_aborted_create = true,
+	    .end_needs_exit = true,
+	    .write_makes_parents = true,
 	};
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Adds one page of texts, newest first, each ended by NUL. */
-static int add_page(const cJSON *json, struct sp_buf *texts, const char **ret_cursor, bool *ret_empty,
-		    struct sp_error *err)
+static int add_page(const cJSON *json, struct sp_buf *texts, const char **ret_cursor,
+		    bool *ret_empty, struct sp_error *err)
 {
 	const cJSON *item;
 
@@ -60,12 +60,12 @@ int render_timeline(void *self, struct sp_bytes *ret_texts, struct sp_cancel *ca
 	sp_buf_addf(&path, "/sandboxes/%s/execs", sandbox->id);
 	sp_buf_adds(&query, "limit=100");
 	do {
-		struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
+		struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 		cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 		const char *cursor;
 
-		rc = render_call(sandbox->core, "GET", sp_buf_str(&path), sp_buf_str(&query), NULL, 200,
-				 "read the timeline", cancel, &answer, err);
+		rc = render_call(sandbox->core, "GET", sp_buf_str(&path), sp_buf_str(&query), NULL,
+				 200, "read the timeline", cancel, &answer, err);
 		if (rc == SP_NOT_FOUND)
 			return render_confirm_gone(sandbox->core, sandbox->id, cancel, err);
 		if (!rc)

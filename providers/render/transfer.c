@@ -9,8 +9,9 @@ static bool is_file_not_found(const struct render_answer *answer)
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 	const char *code;
 
-	if (answer->status != 404 || sp_json_parse((const char *)answer->body.data, answer->body.len,
-						   RENDER_ANSWER_MAX, &json, NULL))
+	if (answer->status != 404 ||
+	    sp_json_parse((const char *)answer->body.data, answer->body.len, RENDER_ANSWER_MAX,
+			  &json, NULL))
 		return false;
 	code = sp_json_str(json, "code");
 	return code && !strcmp(code, "file_not_found");
@@ -21,8 +22,8 @@ static int transfer_once(struct render_core *core, const char *id, const char *o
 			 const char *path, struct render_request *request, struct sp_cancel *cancel,
 			 struct render_answer *ret_answer, bool *ret_again, struct sp_error *err)
 {
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
-	struct render_grant grant SP_CLEANUP(render_grant_done) = { 0 };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	struct render_grant grant SP_CLEANUP(render_grant_done) = {0};
 	int rc = render_mint(core, id, operation, path, request->method, cancel, &grant, err);
 
 	if (rc)
@@ -64,7 +65,8 @@ static int transfer(struct render_core *core, const char *id, const char *operat
 				   &inner);
 	}
 	if (!rc && again)
-		rc = sp_error_set(&inner, SP_UNAVAILABLE, "sandbox %s moves no file although it runs", id);
+		rc = sp_error_set(&inner, SP_UNAVAILABLE,
+				  "sandbox %s moves no file although it runs", id);
 	if (rc && err)
 		*err = inner;
 	return rc;
@@ -73,11 +75,11 @@ static int transfer(struct render_core *core, const char *id, const char *operat
 int render_upload(struct render_core *core, const char *id, const char *path, const void *data,
 		  size_t len, struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
-	struct render_request request = { .method = "PUT",
-					  .content_type = "application/octet-stream",
-					  .body = len ? data : "",
-					  .body_len = len };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	struct render_request request = {.method = "PUT",
+					 .content_type = "application/octet-stream",
+					 .body = len ? data : "",
+					 .body_len = len};
 
 	return transfer(core, id, "files/upload", path, &request, cancel, &answer, err);
 }
@@ -86,8 +88,8 @@ int render_download(struct render_core *core, const char *id, const char *path,
 		    struct sp_bytes *ret_bytes, bool *ret_is_archive, struct sp_cancel *cancel,
 		    struct sp_error *err)
 {
-	struct render_answer answer SP_CLEANUP(render_answer_done) = { 0 };
-	struct render_request request = { .method = "GET" };
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	struct render_request request = {.method = "GET"};
 	int rc = transfer(core, id, "files/download", path, &request, cancel, &answer, err);
 
 	if (rc)

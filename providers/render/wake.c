@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Each waiter has a descriptor of its own: a cancel is a descriptor as well, and one poll waits for both. */
+/* Each waiter has a descriptor of its own: a cancel is a descriptor as well, and one poll waits for
+ * both. */
 #include "wake.h"
 
 #include <poll.h>
@@ -27,11 +28,11 @@ int wake_wait(struct wake_list *list, pthread_mutex_t *lock, struct sp_cancel *o
 	      struct sp_cancel *two, struct sp_error *err)
 {
 	int fd SP_CLOSE = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct wake_waiter self = { .next = list->first, .fd = fd };
+	struct wake_waiter self = {.next = list->first, .fd = fd};
 	struct pollfd fds[3] = {
-		{ .fd = fd, .events = POLLIN },
-		{ .fd = sp_cancel_fd(one), .events = POLLIN },
-		{ .fd = sp_cancel_fd(two), .events = POLLIN },
+	    {.fd = fd, .events = POLLIN},
+	    {.fd = sp_cancel_fd(one), .events = POLLIN},
+	    {.fd = sp_cancel_fd(two), .events = POLLIN},
 	};
 	int rc;
 

@@ -18,8 +18,8 @@
 
 #include "internal.h"
 
-static const char *const environment[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LANG=C.UTF-8",
-					   NULL };
+static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/",
+					  "LANG=C.UTF-8", NULL};
 
 static char *folder;
 
@@ -40,7 +40,7 @@ TestSuite(wrapper, .init = set_up, .fini = tear_down, .timeout = 60);
 
 static void run_bash(const char *text, struct sp_run_result *ret)
 {
-	const char *const argv[] = { "bash", "-c", text, NULL };
+	const char *const argv[] = {"bash", "-c", text, NULL};
 	struct sp_error err = SP_ERROR_INIT;
 
 	cr_assert_eq(sp_run(argv, environment, NULL, 0, 1 << 20, NULL, ret, &err), 0, "%s",
@@ -94,107 +94,107 @@ static void blur(char *text)
 }
 
 static const char *const texts[] = {
-	"true",
-	"false",
-	"",
-	"   ",
-	"\n\n",
-	"# only a comment",
-	"true # comment at the end",
-	"echo $-",
-	"set -o",
-	"shopt",
-	"export -p",
-	"env",
-	"trap -p; trap",
-	"jobs -l; echo \"[$!]\"",
-	"echo $0 $# $LINENO $BASH_SUBSHELL",
-	"\n\necho $LINENO\necho ${BASH_LINENO[@]}",
-	"hash; alias; declare -F; declare -f",
-	"umask",
-	"pwd; cd -; cd /; cd -; echo \"$OLDPWD\"",
-	"echo $SHLVL; bash -c 'echo $SHLVL'",
-	"grep Sig /proc/self/status",
-	"ls -l /proc/self/fd | sed 's/.* //' | sort; ls /proc/$$/fd",
-	"cat; echo $?; read x; echo $?",
-	"tr '\\0' ' ' </proc/$$/cmdline | cut -c1-40",
-	"echo $?; echo \"$_\"; echo ${BASH_ENV-unset} \"$BASH\" \"$BASH_EXECUTION_STRING\"",
-	"echo ${BASH_SOURCE[@]} ${FUNCNAME[@]}; caller",
-	"kill -TERM $$",
-	"kill -KILL $$",
-	"kill -ABRT $$",
-	"kill -USR1 $$",
-	"kill -SEGV $$",
-	"kill -HUP $$",
-	"kill -INT $$",
-	"(kill -KILL $BASHPID)",
-	"(exit 3)",
-	"exit 125",
-	"exit 126",
-	"exit 127",
-	"exit 128",
-	"exit 143",
-	"exit 147",
-	"exit 148",
-	"exit 255",
-	"exit 256",
-	"exit -1",
-	"trap 'echo bye; exit 9' EXIT; true",
-	"trap 'echo term; exit 5' TERM; kill -TERM $$; echo no",
-	"trap 'echo caught' USR1; kill -USR1 $$; echo after",
-	"trap 'echo child' CHLD; /bin/true; echo z",
-	"trap '' TERM; kill -TERM $$; echo alive",
-	"cat <<X\nhi $((1+1))\nX",
-	"cat <<'X'\n$hi\nX",
-	"cat <<X\nunterminated",
-	"echo \"unterminated",
-	"echo 'unterminated",
-	"foo(",
-	"if true; then",
-	"echo a\r\necho b\r\n",
-	"exec ls /proc/self/task | wc -l",
-	"exec /bin/false",
-	"exec bash -c 'echo $SHLVL $0'",
-	"/etc",
-	"no-such-command-here",
-	"set -e; false; echo no",
-	"set -u; echo $nothing_here",
-	"set -x; echo traced",
-	"set -v; echo shown",
-	"exec 3>&1; echo three >&3",
-	"exec 3>&1 4>&1; echo four >&4; exec 3>&- 4>&-",
-	"echo out; echo err >&2; echo out2; echo err2 >&2",
-	"exec 1>&-; echo lost; exec 2>&-; exit 4",
-	"printf 'no newline'",
-	"printf '\\377\\000x' | od -An -tx1",
-	"printf 'a\\0b'",
-	"yes | head -1; echo ${PIPESTATUS[@]}",
-	"return 5",
-	"logout",
-	"suspend",
-	"wait; echo $?",
-	"sleep 0.01 & wait $!; echo $?",
-	"sleep 0.01 & wait; jobs",
-	"set -m; sleep 0.01 & fg",
-	"(sleep 0.05; kill -CONT $$) & kill -STOP $$; wait; exit 7",
-	"(sleep 0.05; kill -CONT $$) & kill -TSTP $$; wait; exit 19",
-	"getopts a x; echo $OPTIND",
-	"dirs -v; complete -p; bind -v 2>&1 | head -1",
-	"f() { echo $FUNCNAME \"$@\"; }; f 1 '2 3'",
-	"echo ${BASH_VERSION%%.*} $EUID $PPID",
-	"echo \"'\\\"\\$\\\\ !*?[]{}~`echo x`\"",
-	"echo 'E-0000000000000' '@CMD@ @ID@ @D@ @MARK@ @DIR@'",
-	"echo \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80 \xff\xfe",
-	"test -t 0; echo $?; test -t 1; echo $?; test -t 2; echo $?",
-	"ulimit -n; ulimit -c; ulimit -u",
-	"type -t set -o; help : | head -1",
-	"read -t 0.01 x; echo $?",
-	"time true",
-	"coproc cat; echo ${#COPROC[@]}; exec {COPROC[1]}>&-; wait",
-	"echo <(true) | grep -c fd",
-	"[[ /dev/fd/4 -ef /dev/null ]]; echo $?",
-	"history; fc -l",
-	"echo {a,b}{1..3} ~ *.nothing",
+    "true",
+    "false",
+    "",
+    "   ",
+    "\n\n",
+    "# only a comment",
+    "true # comment at the end",
+    "echo $-",
+    "set -o",
+    "shopt",
+    "export -p",
+    "env",
+    "trap -p; trap",
+    "jobs -l; echo \"[$!]\"",
+    "echo $0 $# $LINENO $BASH_SUBSHELL",
+    "\n\necho $LINENO\necho ${BASH_LINENO[@]}",
+    "hash; alias; declare -F; declare -f",
+    "umask",
+    "pwd; cd -; cd /; cd -; echo \"$OLDPWD\"",
+    "echo $SHLVL; bash -c 'echo $SHLVL'",
+    "grep Sig /proc/self/status",
+    "ls -l /proc/self/fd | sed 's/.* //' | sort; ls /proc/$$/fd",
+    "cat; echo $?; read x; echo $?",
+    "tr '\\0' ' ' </proc/$$/cmdline | cut -c1-40",
+    "echo $?; echo \"$_\"; echo ${BASH_ENV-unset} \"$BASH\" \"$BASH_EXECUTION_STRING\"",
+    "echo ${BASH_SOURCE[@]} ${FUNCNAME[@]}; caller",
+    "kill -TERM $$",
+    "kill -KILL $$",
+    "kill -ABRT $$",
+    "kill -USR1 $$",
+    "kill -SEGV $$",
+    "kill -HUP $$",
+    "kill -INT $$",
+    "(kill -KILL $BASHPID)",
+    "(exit 3)",
+    "exit 125",
+    "exit 126",
+    "exit 127",
+    "exit 128",
+    "exit 143",
+    "exit 147",
+    "exit 148",
+    "exit 255",
+    "exit 256",
+    "exit -1",
+    "trap 'echo bye; exit 9' EXIT; true",
+    "trap 'echo term; exit 5' TERM; kill -TERM $$; echo no",
+    "trap 'echo caught' USR1; kill -USR1 $$; echo after",
+    "trap 'echo child' CHLD; /bin/true; echo z",
+    "trap '' TERM; kill -TERM $$; echo alive",
+    "cat <<X\nhi $((1+1))\nX",
+    "cat <<'X'\n$hi\nX",
+    "cat <<X\nunterminated",
+    "echo \"unterminated",
+    "echo 'unterminated",
+    "foo(",
+    "if true; then",
+    "echo a\r\necho b\r\n",
+    "exec ls /proc/self/task | wc -l",
+    "exec /bin/false",
+    "exec bash -c 'echo $SHLVL $0'",
+    "/etc",
+    "no-such-command-here",
+    "set -e; false; echo no",
+    "set -u; echo $nothing_here",
+    "set -x; echo traced",
+    "set -v; echo shown",
+    "exec 3>&1; echo three >&3",
+    "exec 3>&1 4>&1; echo four >&4; exec 3>&- 4>&-",
+    "echo out; echo err >&2; echo out2; echo err2 >&2",
+    "exec 1>&-; echo lost; exec 2>&-; exit 4",
+    "printf 'no newline'",
+    "printf '\\377\\000x' | od -An -tx1",
+    "printf 'a\\0b'",
+    "yes | head -1; echo ${PIPESTATUS[@]}",
+    "return 5",
+    "logout",
+    "suspend",
+    "wait; echo $?",
+    "sleep 0.01 & wait $!; echo $?",
+    "sleep 0.01 & wait; jobs",
+    "set -m; sleep 0.01 & fg",
+    "(sleep 0.05; kill -CONT $$) & kill -STOP $$; wait; exit 7",
+    "(sleep 0.05; kill -CONT $$) & kill -TSTP $$; wait; exit 19",
+    "getopts a x; echo $OPTIND",
+    "dirs -v; complete -p; bind -v 2>&1 | head -1",
+    "f() { echo $FUNCNAME \"$@\"; }; f 1 '2 3'",
+    "echo ${BASH_VERSION%%.*} $EUID $PPID",
+    "echo \"'\\\"\\$\\\\ !*?[]{}~`echo x`\"",
+    "echo 'E-0000000000000' '@CMD@ @ID@ @D@ @MARK@ @DIR@'",
+    "echo \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80 \xff\xfe",
+    "test -t 0; echo $?; test -t 1; echo $?; test -t 2; echo $?",
+    "ulimit -n; ulimit -c; ulimit -u",
+    "type -t set -o; help : | head -1",
+    "read -t 0.01 x; echo $?",
+    "time true",
+    "coproc cat; echo ${#COPROC[@]}; exec {COPROC[1]}>&-; wait",
+    "echo <(true) | grep -c fd",
+    "[[ /dev/fd/4 -ef /dev/null ]]; echo $?",
+    "history; fc -l",
+    "echo {a,b}{1..3} ~ *.nothing",
 };
 
 static void compare(const char *text, struct render_command *command, const char *way)
@@ -222,7 +222,7 @@ static void compare(const char *text, struct render_command *command, const char
 Test(wrapper, is_honest)
 {
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
-		struct render_command command = { 0 };
+		struct render_command command = {0};
 
 		compare(texts[i], &command, "plain");
 	}
@@ -235,7 +235,7 @@ Test(wrapper, is_honest_in_a_folder)
 	/* Where the bare one starts as well, so that all that may differ is the change itself. */
 	cr_assert_not_null(getcwd(here, sizeof(here)));
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
-		struct render_command command = { .dir = here };
+		struct render_command command = {.dir = here};
 
 		compare(texts[i], &command, "cwd");
 	}
@@ -247,7 +247,8 @@ Test(wrapper, is_honest_when_the_edge_wants_base64)
 		struct sp_buf wrapped = SP_BUF_INIT(SP_BUF_COMMAND);
 		struct sp_run_result bare, coded;
 
-		/* What is sent is a wrapper's text, which begins with no dash; here each one gets a "--". */
+		/* What is sent is a wrapper's text, which begins with no dash; here each one gets a
+		 * "--". */
 		if (strstr(texts[i], "/cmdline"))
 			continue;
 		render_compose_wrapped(texts[i], strlen(texts[i]), &wrapped);
@@ -268,16 +269,17 @@ Test(wrapper, is_honest_when_the_edge_wants_base64)
 
 Test(wrapper, a_command_may_look_like_an_option)
 {
-	static const char *const odd[] = { "-x", "--", "-c 'echo no'", "+e", "-" };
+	static const char *const odd[] = {"-x", "--", "-c 'echo no'", "+e", "-"};
 
 	for (size_t i = 0; i < SP_COUNT(odd); i++) {
-		struct render_command command = { .text = odd[i] };
+		struct render_command command = {.text = odd[i]};
 		struct sp_run_result result;
 
 		render_command_init(&command);
 		run_wrapped(&command, &result);
 		cr_expect_eq(result.code, 127, "<%s>: %d", odd[i], result.code);
-		cr_expect_not_null(strstr(result.err, "command not found"), "<%s>: %s", odd[i], result.err);
+		cr_expect_not_null(strstr(result.err, "command not found"), "<%s>: %s", odd[i],
+				   result.err);
 		sp_run_result_done(&result);
 	}
 }
@@ -285,7 +287,7 @@ Test(wrapper, a_command_may_look_like_an_option)
 Test(wrapper, runs_long_commands_from_a_file)
 {
 	static const char tail[] = "\necho $0 $- $LINENO; echo \"$BASH\" >&2; exit 5";
-	struct render_command command = { .in_file = true };
+	struct render_command command = {.in_file = true};
 	struct sp_run_result result;
 	char *text = malloc(200000);
 
@@ -305,8 +307,8 @@ Test(wrapper, runs_long_commands_from_a_file)
 
 Test(wrapper, a_command_killed_before_its_start_never_runs)
 {
-	static const struct sp_env env[] = { { "A", "b" } };
-	struct render_command command = { .text = "echo ran", .env = env, .n_env = 1 };
+	static const struct sp_env env[] = {{"A", "b"}};
+	struct render_command command = {.text = "echo ran", .env = env, .n_env = 1};
 	struct sp_run_result result;
 
 	render_command_init(&command);
@@ -322,7 +324,7 @@ Test(wrapper, a_command_killed_before_its_start_never_runs)
 
 Test(wrapper, a_missing_folder_runs_nothing_and_leaves_the_reason)
 {
-	struct render_command command = { .text = "echo ran", .dir = "/no/such folder's/here" };
+	struct render_command command = {.text = "echo ran", .dir = "/no/such folder's/here"};
 	struct sp_run_result result;
 	struct sp_bytes record;
 	char path[512];
@@ -341,7 +343,7 @@ Test(wrapper, a_missing_folder_runs_nothing_and_leaves_the_reason)
 
 Test(wrapper, a_command_of_the_same_code_leaves_the_end)
 {
-	struct render_command command = { .text = "exit 126" };
+	struct render_command command = {.text = "exit 126"};
 	struct sp_run_result result;
 	struct sp_bytes record;
 	char path[512];
@@ -357,7 +359,7 @@ Test(wrapper, a_command_of_the_same_code_leaves_the_end)
 
 Test(wrapper, an_environment_that_is_expected_and_missing_stops_the_command)
 {
-	struct render_command command = { .text = "echo ran", .overlay_expected = true };
+	struct render_command command = {.text = "echo ran", .overlay_expected = true};
 	struct sp_run_result result;
 
 	render_command_init(&command);
@@ -369,9 +371,9 @@ Test(wrapper, an_environment_that_is_expected_and_missing_stops_the_command)
 
 Test(wrapper, files_of_ended_commands_are_swept)
 {
-	static const char *const ids[] = { "aaaaaaaaaaaaa", "bbbbbbbbbbbbb", NULL };
-	struct render_command one = { .id = "aaaaaaaaaaaaa" }, two = { .id = "bbbbbbbbbbbbb" };
-	struct render_command command = { .text = "true", .sweep = ids };
+	static const char *const ids[] = {"aaaaaaaaaaaaa", "bbbbbbbbbbbbb", NULL};
+	struct render_command one = {.id = "aaaaaaaaaaaaa"}, two = {.id = "bbbbbbbbbbbbb"};
+	struct render_command command = {.text = "true", .sweep = ids};
 	struct sp_run_result result;
 
 	put_file(&one, ".pg", "end\n");
@@ -385,28 +387,56 @@ Test(wrapper, files_of_ended_commands_are_swept)
 
 /* Values that break careless quoting. */
 static const char *const values[] = {
-	"plain", "", " ", "a b", "it's", "\"quoted\"", "$HOME", "`id`", "$(id)", "back\\slash", "\\n",
-	"line\nline", "end\n", "\n", "a\nexport EVIL=1", "tab\there", "\r\n", "-n", "!", "*", "~", "#",
-	"\xc3\xa4\xe2\x82\xac", "\xff\xfe raw bytes \x80", "'", "''", "\\'", "'\\''", "\x01\x7f",
-	"-----BEGIN KEY-----\nab+/=\n-----END KEY-----\n", "{\"a\": [1, \"b\\n\"]}", "a=b;c&d|e>f<g",
+    "plain",
+    "",
+    " ",
+    "a b",
+    "it's",
+    "\"quoted\"",
+    "$HOME",
+    "`id`",
+    "$(id)",
+    "back\\slash",
+    "\\n",
+    "line\nline",
+    "end\n",
+    "\n",
+    "a\nexport EVIL=1",
+    "tab\there",
+    "\r\n",
+    "-n",
+    "!",
+    "*",
+    "~",
+    "#",
+    "\xc3\xa4\xe2\x82\xac",
+    "\xff\xfe raw bytes \x80",
+    "'",
+    "''",
+    "\\'",
+    "'\\''",
+    "\x01\x7f",
+    "-----BEGIN KEY-----\nab+/=\n-----END KEY-----\n",
+    "{\"a\": [1, \"b\\n\"]}",
+    "a=b;c&d|e>f<g",
 };
 
 Test(wrapper, values_arrive_byte_for_byte)
 {
 	for (size_t i = 0; i < SP_COUNT(values); i++) {
 		/* Set before it: what could spoil the lines after them. */
-		const struct sp_env overlay[] = { { "IFS", "0123456789vVaAlL" },
-						  { "POSIXLY_CORRECT", "1" },
-						  { "CDPATH", "/tmp" },
-						  { "PATH", "/nowhere" },
-						  { "VALUE", values[i] } };
-		const struct sp_env call[] = { { "CALL", values[i] } };
+		const struct sp_env overlay[] = {{"IFS", "0123456789vVaAlL"},
+						 {"POSIXLY_CORRECT", "1"},
+						 {"CDPATH", "/tmp"},
+						 {"PATH", "/nowhere"},
+						 {"VALUE", values[i]}};
+		const struct sp_env call[] = {{"CALL", values[i]}};
 		struct render_command command = {
-			.text = "echo \"${EVIL-}\"; /usr/bin/env -0",
-			.dir = "/usr",
-			.env = call,
-			.n_env = 1,
-			.overlay_expected = true,
+		    .text = "echo \"${EVIL-}\"; /usr/bin/env -0",
+		    .dir = "/usr",
+		    .env = call,
+		    .n_env = 1,
+		    .overlay_expected = true,
 		};
 		struct sp_buf text = SP_BUF_INIT(SP_BUF_LINE), want = SP_BUF_INIT(SP_BUF_LINE);
 		struct sp_run_result result;
@@ -441,26 +471,115 @@ Test(wrapper, values_arrive_byte_for_byte)
 Test(wrapper, names_that_are_allowed_are_delivered)
 {
 	static const char *const names[] = {
-		"A", "_a", "a1", "HOME", "PATH", "LANG", "TERM", "IFS", "PS1", "PS4", "CDPATH", "TMOUT",
-		"BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0",
-		"BASH_CMDS", "BASH_COMMAND", "BASH_COMPAT", "BASH_ENV", "BASH_EXECUTION_STRING",
-		"BASH_LINENO", "BASH_LOADABLES_PATH", "BASH_REMATCH", "BASH_SOURCE", "BASH_SUBSHELL",
-		"BASH_VERSINFO", "BASH_VERSION", "BASH_XTRACEFD", "CHILD_MAX", "COLUMNS", "COMP_CWORD",
-		"COMP_LINE", "COMP_POINT", "COMP_TYPE", "COMP_KEY", "COMP_WORDBREAKS", "COMP_WORDS",
-		"COMPREPLY", "COPROC", "DIRSTACK", "EMACS", "ENV", "EPOCHREALTIME", "EPOCHSECONDS",
-		"EUID", "EXECIGNORE", "FCEDIT", "FIGNORE", "FUNCNAME", "FUNCNEST", "GLOBIGNORE",
-		"GROUPS", "HISTCMD", "HISTCONTROL", "HISTFILE", "HISTFILESIZE", "HISTIGNORE",
-		"HISTSIZE", "HISTTIMEFORMAT", "HOSTFILE", "HOSTNAME", "HOSTTYPE", "IGNOREEOF",
-		"INPUTRC", "INSIDE_EMACS", "LC_ALL", "LINENO", "LINES", "MACHTYPE", "MAIL",
-		"MAILCHECK", "MAILPATH", "MAPFILE", "OLDPWD", "OPTARG", "OPTERR", "OPTIND", "OSTYPE",
-		"PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PROMPT_COMMAND", "PWD", "RANDOM",
-		"READLINE_LINE", "REPLY", "SECONDS", "SHELL", "SHELLOPTS", "SHLVL", "SRANDOM",
-		"TIMEFORMAT", "TMPDIR", "UID", "USER", "_", "auto_resume", "histchars", "TZ", "LD_X",
+	    "A",
+	    "_a",
+	    "a1",
+	    "HOME",
+	    "PATH",
+	    "LANG",
+	    "TERM",
+	    "IFS",
+	    "PS1",
+	    "PS4",
+	    "CDPATH",
+	    "TMOUT",
+	    "BASH",
+	    "BASHOPTS",
+	    "BASHPID",
+	    "BASH_ALIASES",
+	    "BASH_ARGC",
+	    "BASH_ARGV",
+	    "BASH_ARGV0",
+	    "BASH_CMDS",
+	    "BASH_COMMAND",
+	    "BASH_COMPAT",
+	    "BASH_ENV",
+	    "BASH_EXECUTION_STRING",
+	    "BASH_LINENO",
+	    "BASH_LOADABLES_PATH",
+	    "BASH_REMATCH",
+	    "BASH_SOURCE",
+	    "BASH_SUBSHELL",
+	    "BASH_VERSINFO",
+	    "BASH_VERSION",
+	    "BASH_XTRACEFD",
+	    "CHILD_MAX",
+	    "COLUMNS",
+	    "COMP_CWORD",
+	    "COMP_LINE",
+	    "COMP_POINT",
+	    "COMP_TYPE",
+	    "COMP_KEY",
+	    "COMP_WORDBREAKS",
+	    "COMP_WORDS",
+	    "COMPREPLY",
+	    "COPROC",
+	    "DIRSTACK",
+	    "EMACS",
+	    "ENV",
+	    "EPOCHREALTIME",
+	    "EPOCHSECONDS",
+	    "EUID",
+	    "EXECIGNORE",
+	    "FCEDIT",
+	    "FIGNORE",
+	    "FUNCNAME",
+	    "FUNCNEST",
+	    "GLOBIGNORE",
+	    "GROUPS",
+	    "HISTCMD",
+	    "HISTCONTROL",
+	    "HISTFILE",
+	    "HISTFILESIZE",
+	    "HISTIGNORE",
+	    "HISTSIZE",
+	    "HISTTIMEFORMAT",
+	    "HOSTFILE",
+	    "HOSTNAME",
+	    "HOSTTYPE",
+	    "IGNOREEOF",
+	    "INPUTRC",
+	    "INSIDE_EMACS",
+	    "LC_ALL",
+	    "LINENO",
+	    "LINES",
+	    "MACHTYPE",
+	    "MAIL",
+	    "MAILCHECK",
+	    "MAILPATH",
+	    "MAPFILE",
+	    "OLDPWD",
+	    "OPTARG",
+	    "OPTERR",
+	    "OPTIND",
+	    "OSTYPE",
+	    "PIPESTATUS",
+	    "POSIXLY_CORRECT",
+	    "PPID",
+	    "PROMPT_COMMAND",
+	    "PWD",
+	    "RANDOM",
+	    "READLINE_LINE",
+	    "REPLY",
+	    "SECONDS",
+	    "SHELL",
+	    "SHELLOPTS",
+	    "SHLVL",
+	    "SRANDOM",
+	    "TIMEFORMAT",
+	    "TMPDIR",
+	    "UID",
+	    "USER",
+	    "_",
+	    "auto_resume",
+	    "histchars",
+	    "TZ",
+	    "LD_X",
 	};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		const struct sp_env overlay[] = { { names[i], "5" } };
-		struct render_command command = { .dir = "/usr" };
+		const struct sp_env overlay[] = {{names[i], "5"}};
+		struct render_command command = {.dir = "/usr"};
 		struct sp_buf text = SP_BUF_INIT(SP_BUF_LINE);
 		struct sp_run_result result;
 		bool delivered, allowed = render_name_allowed(names[i]);
@@ -473,9 +592,11 @@ Test(wrapper, names_that_are_allowed_are_delivered)
 		put_file(NULL, "env", sp_buf_str(&text));
 		run_wrapped(&command, &result);
 		delivered = !result.code && !strcmp(result.out, "5\n");
-		/* A few that arrive are refused all the same: they do not stay what they were set to. */
-		cr_expect(delivered || !allowed, "%s is allowed and not delivered (code %d, \"%s\")",
-			  names[i], result.code, result.out);
+		/* A few that arrive are refused all the same: they do not stay what they were set
+		 * to. */
+		cr_expect(delivered || !allowed,
+			  "%s is allowed and not delivered (code %d, \"%s\")", names[i],
+			  result.code, result.out);
 		free((char *)command.text);
 		sp_run_result_done(&result);
 		sp_buf_done(&text);
@@ -484,8 +605,9 @@ Test(wrapper, names_that_are_allowed_are_delivered)
 
 Test(wrapper, names_that_are_no_names_are_refused)
 {
-	static const char *const names[] = { "",	"1a",  "A B",	 "A=B",	 "A;touch m", "A$(x)", "A-B",
-					     "\xc3\xa4", "A\n", "BASH_FUNC_x%%", " A",	  "A[0]" };
+	static const char *const names[] = {"",	     "1a",  "A B",	"A=B", "A;touch m",
+					    "A$(x)", "A-B", "\xc3\xa4", "A\n", "BASH_FUNC_x%%",
+					    " A",    "A[0]"};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++)
 		cr_expect(!render_name_allowed(names[i]), "<%s>", names[i]);

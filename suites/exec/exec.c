@@ -204,7 +204,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("spawn-buffers-until-exit"),
 		.requirement = "Output of a spawned command arrives while it runs.",
 		.rationale = "A buffered stream makes following a journal impossible (contract:C143).",
-		.detection = "The second line cannot be written before the first one was read.",
+		.detection = "The command writes a line and stands at a FIFO: the line is read within N round trips, before it goes on.",
 		.run = exec_spawn_delivers,
 	},
 	{
@@ -542,7 +542,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("exec-end-is-success"),
 		.requirement = "A stream that breaks off before the exit code is an unknown outcome, never a code.",
 		.rationale = "A code that is not known defaults to 0 (field:X03).",
-		.detection = "The back end cuts the stream of one command.",
+		.detection = "The back end cuts the stream of one command, and ends another one in good order before its exit event.",
 		.run = exec_outcome_cut_stream,
 	},
 	{
@@ -554,7 +554,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("second-waiter-parked"),
 		.requirement = "When a stream breaks, everybody who waits is told.",
 		.rationale = "An error in the drain left waiters parked (contract:C153).",
-		.detection = "Two waits and a read on a stream that is cut: each settles within N round trips.",
+		.detection = "Two waits and a read stand on a stream that is then cut: each settles within N round trips.",
 		.run = exec_outcome_all_waiters,
 	},
 	{

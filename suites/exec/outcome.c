@@ -77,30 +77,39 @@ void exec_deadline_none_sent(struct sp_case *t)
 	SP_CHECK(t, seen, "the start of the command is among the requests");
 }
 
-/* Makes the stream of the next command break off. */
-static bool cut_next(struct sp_case *t)
+/* Makes the next stream that comes to its exit end without telling it. */
+static bool break_next(struct sp_case *t, enum sp_control_how how)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct sp_error err = SP_ERROR_INIT;
 
-	if (control->ops->fail(control->self, SP_STEP_RUN, 1, SP_FAIL_CUT, 0, &err) == 0)
+	if (control->ops->fail(control->self, SP_STEP_EXIT, 1, how, 0, &err) == 0)
 		return true;
-	sp_case_error(t, SP_HERE, "the back end cannot cut a stream: %s", err.message);
+	sp_case_error(t, SP_HERE, "the back end cannot break a stream: %s", err.message);
 	return false;
 }
 
 void exec_outcome_cut_stream(struct sp_case *t)
 {
+	/* The connection breaks; and the stream ends in good order, one event short. */
+	static const enum sp_control_how hows[] = { SP_FAIL_CUT, SP_FAIL_DROP };
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
-	struct sp_exec_options options = exec_options(t, "echo begun; exit 0");
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
-	SP_REQUIRE(sandbox && sp_case_control(t) && cut_next(t));
-	rc = sp_sandbox_exec(sandbox, &options, &result, &err);
-	SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, rc, &err, "exec whose stream broke off before the exit code");
-	command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" }, SP_HERE, "the next command");
+	SP_REQUIRE(sandbox && sp_case_control(t));
+	for (size_t i = 0; i < SP_COUNT(hows); i++) {
+		struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
+		struct sp_exec_options options = exec_options(t, "echo begun; exit 0");
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		SP_REQUIRE(break_next(t, hows[i]));
+		rc = sp_sandbox_exec(sandbox, &options, &result, &err);
+		SP_REQUIRE(SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, rc, &err, "exec whose stream %s",
+					 hows[i] == SP_FAIL_CUT ? "broke off before the exit code"
+								: "ended without an exit code"));
+		SP_REQUIRE(command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" }, SP_HERE,
+					 "the next command"));
+	}
 }
 
 void exec_outcome_all_waiters(struct sp_case *t)
@@ -111,22 +120,16 @@ void exec_outcome_all_waiters(struct sp_case *t)
 	struct sp_call *second SP_CALL = NULL;
 	struct sp_call *reading SP_CALL = NULL;
 	struct sp_call *const *calls[] = { &first, &second, &reading };
-	struct sp_process process = SP_PROCESS_INIT;
-	struct sp_exec_options options = exec_options(t, "echo begun; exit 0");
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 
-	SP_REQUIRE(sandbox && sp_case_control(t) && cut_next(t));
-	rc = sp_sandbox_spawn(sandbox, &options, &process, &err);
-	if (rc) {
-		/* Noticed at once: nobody can be left waiting. */
-		SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, rc, &err, "spawn whose stream broke off");
-		return;
-	}
-	sp_spawned_take(t, &child, &process);
+	SP_REQUIRE(sandbox && sp_case_control(t) && break_next(t, SP_FAIL_CUT));
+	/* The gate makes the failure this command's: the round trips below come to their exits after it. */
+	SP_REQUIRE(sp_gate_shut(t, sandbox, SP_STEP_EXIT, SP_BEFORE, &gate));
+	SP_REQUIRE(sp_spawn(t, sandbox, &child, "echo begun; exit 0") && sp_gate_await(&gate));
 	first = sp_call_wait(t, &child.process);
 	second = sp_call_wait(t, &child.process);
 	reading = sp_call_read(t, &child.process, SP_STDOUT, 4096);
+	SP_REQUIRE(first && second && reading && sp_gate_open(&gate));
 	for (size_t i = 0; i < SP_COUNT(calls); i++) {
 		struct sp_call_result *result;
 

@@ -61,7 +61,7 @@ enum sp_control_when {
 enum sp_control_how {
 	/* Answer `status` with a JSON error body; nothing is done. */
 	SP_FAIL_STATUS = 0,
-	/* Do nothing and close the connection without an answer. */
+	/* Do nothing and close the connection without an answer. exit: end the stream in good order, without its terminal event. */
 	SP_FAIL_DROP,
 	/* Do it and close the connection without an answer. */
 	SP_FAIL_LOST_ANSWER,

@@ -20,8 +20,16 @@ extern "C" {
  * order of this struct. In each of them @D@ stands for the private folder
  * (/dev/tsai), @ID@ for the command's id, @MARK@ for its mark (a decimal
  * RLIMIT_RTTIME), @DIR@ for the quoted working folder, @CMD@ for the quoted
- * command or, when `file` is set, for the path of its uploaded file, @SIG@
+ * command or, when it is too long for an argument, for the path of its uploaded
+ * file, @ENV@ for 1 when the handle has set an environment (else 0), @SIG@
  * for a signal number and @GRACE@ for the grace in hundredths of a second.
+ * load_call_env and enter_dir are left out of a command that has neither.
+ *
+ * Kill and signal commands begin with helpers that the pieces may use: r is
+ * the exit code (0), g the group (empty); `owned PID` carries the mark,
+ * `alive PID` is no zombie, `group` has a living member, `nap` waits. A signal
+ * command has found g, or has ended, before its piece. They end
+ * with `exit $r`: kill 0 done, 1 not done; signal 0 delivered, 3 ended, 4 not begun.
  */
 struct sp_render_shell {
 	/* Outer shell: hide its own stderr, job control on, no trace in the command's environment. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transport over libcurl: pulled by the calling thread, connections kept and shared, TLS verified, redirects refused. */
+/* The transport over libcurl: pulled by the calling thread, connections kept and shared, TLS
+ * verified, redirects refused. */
 #ifndef SP_HTTP_H
 #define SP_HTTP_H
 
@@ -19,10 +20,13 @@ struct sp_http_options {
 	const char *user_agent;
 };
 
-#define SP_HTTP_OPTIONS_INIT { .version = SP_HTTP_OPTIONS_VERSION }
+#define SP_HTTP_OPTIONS_INIT                                                                       \
+	{                                                                                          \
+		.version = SP_HTTP_OPTIONS_VERSION                                                 \
+	}
 
 /* Opens a transport. SP_INTERNAL when libcurl cannot be set up. */
-int sp_http_transport_open(const struct sp_http_options *options, struct sp_transport *ret_transport,
-			   struct sp_error *err);
+int sp_http_transport_open(const struct sp_http_options *options,
+			   struct sp_transport *ret_transport, struct sp_error *err);
 
 #endif

@@ -53,7 +53,8 @@ struct http_stream {
 	/* Unread bytes are window[head, head + len). */
 	size_t head;
 	size_t len;
-	/* How often the request was about to be sent; libcurl repeats one by itself on a dead kept connection. */
+	/* How often the request was about to be sent; libcurl repeats one by itself on a dead kept
+	 * connection. */
 	unsigned sends;
 	bool repeatable;
 	bool is_get;

@@ -37,8 +37,8 @@ static bool is_loopback(const char *host)
 
 	if (!strcasecmp(host, "localhost") || !strcmp(host, "[::1]"))
 		return true;
-	return sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &end) == 4 && a == 127 && b < 256 &&
-	       c < 256 && d < 256;
+	return sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &end) == 4 && a == 127 &&
+	       b < 256 && c < 256 && d < 256;
 }
 
 /* Clear text goes to this machine only. */
@@ -47,7 +47,6 @@ static int check_url(const struct http_transport *transport, const char *text, s
 	CURLU *url SP_CLEANUP(url_done) = curl_url();
 	char *scheme SP_CLEANUP(text_done) = NULL;
 	char *host SP_CLEANUP(text_done) = NULL;
-	char *user SP_CLEANUP(text_done) = NULL;
 
 	if (!url)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a URL");
@@ -60,9 +59,9 @@ static int check_url(const struct http_transport *transport, const char *text, s
 	if (strcmp(scheme, "http"))
 		return sp_error_set(err, SP_INVALID, "only https is spoken, not %s", scheme);
 	if (!transport->unix_path && !is_loopback(host))
-		return sp_error_set(err, SP_INVALID,
-				    "http without TLS is for loopback and Unix sockets only, not for %s",
-				    host);
+		return sp_error_set(
+		    err, SP_INVALID,
+		    "http without TLS is for loopback and Unix sockets only, not for %s", host);
 	return 0;
 }
 
@@ -93,7 +92,8 @@ static int add_headers(struct http_stream *stream, const struct sp_http_request 
 
 	for (size_t i = 0; !rc && i < request->n_headers; i++) {
 		typed |= !strcasecmp(request->headers[i].name, "Content-Type");
-		rc = add_header(stream, request->headers[i].name, ": ", request->headers[i].value, err);
+		rc = add_header(stream, request->headers[i].name, ": ", request->headers[i].value,
+				err);
 	}
 	/* Without this libcurl names a form, and asks for leave before a large body. */
 	if (!rc && !typed)
@@ -105,7 +105,8 @@ static int add_headers(struct http_stream *stream, const struct sp_http_request 
 	return rc;
 }
 
-/* libcurl sends a request again by itself when a kept connection turns out to be dead: fine for a look, never for a deed. */
+/* libcurl sends a request again by itself when a kept connection turns out to be dead: fine for a
+ * look, never for a deed. */
 static int before_sending(void *arg, char *peer SP_UNUSED, char *local SP_UNUSED,
 			  int peer_port SP_UNUSED, int local_port SP_UNUSED)
 {
@@ -187,12 +188,12 @@ static CURLcode set_body(const struct http_stream *stream, CURL *easy,
 		return curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	/* An empty one is an explicit Content-Length: 0. */
 	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_POST, 1L);
-	rc = rc ? rc
-		: curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-				   (curl_off_t)request->body_len);
-	rc = rc ? rc
-		: curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-				   request->body_len ? request->body : "");
+	rc =
+	    rc ? rc
+	       : curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+	rc =
+	    rc ? rc
+	       : curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body_len ? request->body : "");
 	if (strcmp(request->method, "POST"))
 		rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
 	return rc;
@@ -220,7 +221,8 @@ int http_request_setup(struct http_stream *stream, const struct sp_http_request 
 	CURLcode set;
 	int rc;
 
-	if (!request->method || !*request->method || strspn(request->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(request->method))
+	if (!request->method || !*request->method ||
+	    strspn(request->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(request->method))
 		return sp_error_set(err, SP_INVALID, "not a method");
 	rc = check_url(stream->transport, request->url, err);
 	if (rc)

@@ -21,7 +21,8 @@ static int check_cancels(struct http_stream *stream, struct sp_cancel *cancel, s
 	return rc ? rc : sp_cancel_check(cancel, err);
 }
 
-/* Milliseconds until the exchange has been silent for too long; -1 without such a limit, -2 when it has. */
+/* Milliseconds until the exchange has been silent for too long; -1 without such a limit, -2 when it
+ * has. */
 static int silence_left(const struct http_stream *stream, uint64_t since)
 {
 	uint64_t limit, now = sp_now();
@@ -42,11 +43,11 @@ static int wait_for_network(struct http_stream *stream, struct sp_cancel *cancel
 	CURLMcode rc;
 
 	if (stream->cancel)
-		fds[n++] = (struct curl_waitfd){ .fd = sp_cancel_fd(stream->cancel),
-						 .events = CURL_WAIT_POLLIN };
+		fds[n++] = (struct curl_waitfd){.fd = sp_cancel_fd(stream->cancel),
+						.events = CURL_WAIT_POLLIN};
 	if (cancel && cancel != stream->cancel)
-		fds[n++] = (struct curl_waitfd){ .fd = sp_cancel_fd(cancel),
-						 .events = CURL_WAIT_POLLIN };
+		fds[n++] =
+		    (struct curl_waitfd){.fd = sp_cancel_fd(cancel), .events = CURL_WAIT_POLLIN};
 	rc = curl_multi_poll(stream->slot->multi, fds, n, limit_ms < 0 ? 60000 : limit_ms, NULL);
 	if (rc)
 		return sp_error_set(err, SP_INTERNAL, "libcurl: %s", curl_multi_strerror(rc));
@@ -77,7 +78,8 @@ static int perform(struct http_stream *stream, struct sp_error *err)
 	return 0;
 }
 
-/* Drives the exchange until its answer began, or (with `body`) until body bytes or its end are there. */
+/* Drives the exchange until its answer began, or (with `body`) until body bytes or its end are
+ * there. */
 static int drive(struct http_stream *stream, bool body, struct sp_cancel *cancel,
 		 struct sp_error *err)
 {
@@ -154,7 +156,8 @@ static void stream_close(void *self)
 {
 	struct http_stream *stream = self;
 
-	/* An unfinished exchange loses its connection here; a finished one keeps it in the multi. */
+	/* An unfinished exchange loses its connection here; a finished one keeps it in the multi.
+	 */
 	curl_multi_remove_handle(stream->slot->multi, stream->slot->easy);
 	http_slot_put(stream->transport, stream->slot);
 	curl_slist_free_all(stream->headers);
@@ -163,11 +166,11 @@ static void stream_close(void *self)
 }
 
 static const struct sp_http_stream_ops stream_ops = {
-	.version = SP_HTTP_STREAM_VERSION,
-	.status = stream_status,
-	.header = stream_header,
-	.read = stream_read,
-	.close = stream_close,
+    .version = SP_HTTP_STREAM_VERSION,
+    .status = stream_status,
+    .header = stream_header,
+    .read = stream_read,
+    .close = stream_close,
 };
 
 static int stream_start(struct http_stream *stream, const struct sp_http_request *request,
@@ -185,8 +188,9 @@ static int stream_start(struct http_stream *stream, const struct sp_http_request
 	if (added)
 		return sp_error_set(err, SP_INTERNAL, "libcurl: %s", curl_multi_strerror(added));
 	rc = drive(stream, false, NULL, err);
+	/* libcurl takes an end within the headers for an end. */
 	if (!rc && !stream->answered)
-		rc = sp_error_set(err, SP_PROTOCOL, "an exchange without an answer");
+		rc = sp_error_set(err, SP_UNKNOWN_OUTCOME, "the answer was cut off in its headers");
 	return rc;
 }
 
@@ -213,7 +217,7 @@ static int transport_open(void *self, const struct sp_http_request *request,
 		stream_close(stream);
 		return rc;
 	}
-	*ret_stream = (struct sp_http_stream){ &stream_ops, stream };
+	*ret_stream = (struct sp_http_stream){&stream_ops, stream};
 	return 0;
 }
 
@@ -235,9 +239,9 @@ static void transport_close(void *self)
 }
 
 static const struct sp_transport_ops transport_ops = {
-	.version = SP_TRANSPORT_VERSION,
-	.open = transport_open,
-	.close = transport_close,
+    .version = SP_TRANSPORT_VERSION,
+    .open = transport_open,
+    .close = transport_close,
 };
 
 static CURLcode global_code;
@@ -255,8 +259,8 @@ static int copy(char **to, const char *text)
 	return *to ? 0 : -1;
 }
 
-int sp_http_transport_open(const struct sp_http_options *options, struct sp_transport *ret_transport,
-			   struct sp_error *err)
+int sp_http_transport_open(const struct sp_http_options *options,
+			   struct sp_transport *ret_transport, struct sp_error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct http_transport *transport;
@@ -273,7 +277,7 @@ int sp_http_transport_open(const struct sp_http_options *options, struct sp_tran
 		return sp_error_set(err, SP_INTERNAL, "no memory for a transport");
 	pthread_mutex_init(&transport->lock, NULL);
 	transport->connect_timeout_ms =
-		options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+	    options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	if (copy(&transport->unix_path, options->unix_path) ||
 	    copy(&transport->ca_file, options->ca_file) ||
 	    copy(&transport->user_agent,
@@ -281,6 +285,6 @@ int sp_http_transport_open(const struct sp_http_options *options, struct sp_tran
 		transport_close(transport);
 		return sp_error_set(err, SP_INTERNAL, "no memory for a transport");
 	}
-	*ret_transport = (struct sp_transport){ &transport_ops, transport };
+	*ret_transport = (struct sp_transport){&transport_ops, transport};
 	return 0;
 }

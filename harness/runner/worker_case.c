@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* One case in a worker: what it needs, its function, what it left. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/cleanup.h>
+#include <base/clock.h>
+
+#include "worker.h"
+
+/* The case's own cancel fires before the supervisor's deadline, so that a hang ends as a check that says what hung. */
+#define MARGIN_SHARE 5
+#define MARGIN_MAX_NS (2 * SP_SECOND)
+#define ROUNDS 20
+
+static void tell_phase(struct sp_worker *w, enum sp_phase phase)
+{
+	sp_wire_start(&w->wire, SP_WIRE_PHASE);
+	sp_wire_put(&w->wire, phase);
+	sp_worker_tell(w);
+}
+
+/* Opens the subject and looks at what the case needs; false when the case is decided already. */
+static bool prepare(struct sp_case *t)
+{
+	struct sp_buf reason SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const struct sp_where here = { t->def->file, t->def->line };
+	struct sp_error err = SP_ERROR_INIT;
+	const char *tool = NULL;
+
+	if (!t->opened->spec) {
+		sp_case_error(t, here, "no %s was named or taken by default",
+			      sp_subject_kind_name(t->opened->kind));
+	} else if (sp_worker_open_subject(t->worker, t->opened, &err)) {
+		sp_case_error(t, here, "the %s %s cannot be opened: %s: %s",
+			      sp_subject_kind_name(t->opened->kind), t->opened->shown,
+			      sp_code_name(err.code), err.message);
+	} else if (!sp_needs_met(t->def, &t->opened->subject, &reason)) {
+		sp_skip(t, "%s", sp_buf_str(&reason));
+	} else if (sp_worker_missing_tool(t, &tool, &err)) {
+		sp_case_error(t, here, "the sandbox could not be asked for its tools: %s: %s",
+			      sp_code_name(err.code), err.message);
+	} else if (tool) {
+		sp_skip(t, "needs %s: the sandbox has no such tool", tool);
+	}
+	return !t->decided;
+}
+
+static void run_body(struct sp_case *t, uint64_t limit_ms)
+{
+	const struct sp_where here = { t->def->file, t->def->line };
+	uint64_t limit = limit_ms * SP_MS;
+	uint64_t margin = limit / MARGIN_SHARE;
+
+	margin = margin < MARGIN_MAX_NS ? margin : MARGIN_MAX_NS;
+	t->cancel_at = sp_now() + limit - margin;
+	if (!prepare(t))
+		return;
+	/* Opening has had its own time. */
+	t->cancel_at = sp_now() + limit - margin;
+	sp_cancel_set_deadline(t->cancel, t->cancel_at);
+	tell_phase(t->worker, SP_PHASE_BODY);
+	t->def->run(t);
+	if (!t->decided && !t->checks)
+		sp_case_error(t, here, "the case reached no check, so it proves nothing");
+}
+
+/* Removes what the case made; by id, since its handles are gone. */
+static void remove_made(struct sp_case *t)
+{
+	struct sp_worker *w = t->worker;
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
+	struct sp_provider *provider = &t->opened->subject.provider;
+	struct sp_error err = SP_ERROR_INIT;
+	char *id;
+
+	if (!provider->ops)
+		return;
+	while ((id = sp_guard_take_sandbox(w->guard, t->opened->shared_id))) {
+		if (sp_provider_destroy(provider, id, cancel, &err))
+			sp_worker_stuck(w, id, &err);
+		else
+			sp_guard_removed(w->guard, id);
+		free(id);
+	}
+	while ((id = sp_guard_take_snapshot(w->guard))) {
+		if (sp_provider_snapshot_delete(provider, id, cancel, &err))
+			sp_worker_leak(w, t->def->id, "snapshot",
+				       "%s could not be deleted: %s: %s", id,
+				       sp_code_name(err.code), err.message);
+		free(id);
+	}
+}
+
+static bool is_failure(const struct sp_case *t)
+{
+	return t->decided && t->verdict != SP_SKIP;
+}
+
+static void tear_down(struct sp_case *t)
+{
+	const char *pending = sp_guard_pending(t->guard);
+
+	if (pending) {
+		/*
+		 * A thread of the case still is in the subject, so nothing here can be trusted any
+		 * more: another worker removes what was made.
+		 */
+		sp_case_error(t, (struct sp_where){ t->def->file, t->def->line },
+			      "the case returned while its call of %s had not", pending);
+		t->worker->retire = true;
+		return;
+	}
+	sp_guard_drop_handles(t->guard);
+	remove_made(t);
+	sp_case_release(t);
+	/* A failure may have left anything in the shared sandbox. */
+	if (is_failure(t))
+		sp_worker_drop_shared(t->worker, t->opened);
+	sp_leaks_check(t->worker->leaks, t->opened);
+	if (is_failure(t))
+		sp_worker_reset(t->worker, t->opened);
+}
+
+static void send_result(struct sp_case *t, uint64_t index)
+{
+	struct sp_wire *wire = &t->worker->wire;
+
+	/* Before the result, so that no other attempt is sent to a worker that ends. */
+	if (t->worker->retire) {
+		sp_wire_start(wire, SP_WIRE_RETIRE);
+		sp_worker_tell(t->worker);
+	}
+	sp_wire_start(wire, SP_WIRE_RESULT);
+	sp_wire_put(wire, index);
+	sp_wire_put(wire, t->verdict);
+	sp_wire_put(wire, (uint64_t)t->where.line);
+	sp_wire_put_text(wire, t->where.file);
+	sp_wire_put_text(wire, t->message);
+	sp_wire_put_text(wire, t->expected);
+	sp_wire_put_text(wire, t->actual);
+	sp_worker_tell(t->worker);
+}
+
+void sp_worker_run_case(struct sp_worker *w, uint64_t index, uint64_t limit_ms)
+{
+	const struct sp_run_options *run = w->options->run;
+	struct sp_case t = {
+		.def = run->selection.cases[index],
+		.worker = w,
+		.opened = &w->opened[run->selection.suites[index]->subject],
+		.guard = w->guard,
+		.redact = w->redact,
+		.rounds = run->rounds ? run->rounds : ROUNDS,
+	};
+
+	w->case_id = t.def->id;
+	w->limit_ms = limit_ms;
+	sp_shared_reset(w->options->shared);
+	sp_case_init(&t);
+	run_body(&t, limit_ms);
+	tell_phase(w, SP_PHASE_TEARDOWN);
+	tear_down(&t);
+	send_result(&t, index);
+	/* A pending call may still look at the case. */
+	if (!w->retire)
+		sp_case_done(&t);
+}
