@@ -62,15 +62,25 @@ static char *sorted_lines(char *text)
 	return sp_buf_take(&out, NULL);
 }
 
-/* Names of everything in /tmp and in the home of the shared sandbox; NULL when it cannot be told. */
-static char *list_files(struct sp_opened *opened)
+/* Whether the back end keeps sandboxes apart; where it does not, /tmp is everybody's. */
+static bool has_own_tmp(const struct sp_census *census)
+{
+	for (size_t i = 0; i < census->n_cannot_hold; i++)
+		if (!strcmp(census->cannot_hold[i], "isolation"))
+			return false;
+	return true;
+}
+
+/* Names of everything in the shared sandbox's home, and in /tmp where that is its own; NULL when it cannot be told. */
+static char *list_files(struct sp_opened *opened, bool own_tmp)
 {
 	struct sp_cancel *cancel = sp_cancel_new();
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
 	char *listing = NULL;
 
-	options.command = "find /tmp . -xdev -print 2>/dev/null; true";
+	options.command = own_tmp ? "find /tmp . -xdev -print 2>/dev/null; true" :
+				    "find . -xdev -print 2>/dev/null; true";
 	options.cancel = cancel;
 	sp_cancel_set_deadline(cancel, sp_deadline_ms(LISTING_MS));
 	if (cancel && !sp_sandbox_exec(&opened->shared, &options, &result, NULL) &&
@@ -104,9 +114,10 @@ void sp_shared_look_take(struct sp_shared_look *look, struct sp_opened *opened)
 	sp_shared_look_done(look);
 	if (!opened->subject.control.ops)
 		return;
-	look->listing = list_files(opened);
 	if (ask(opened, &census))
 		return;
+	look->own_tmp = has_own_tmp(&census);
+	look->listing = list_files(opened, look->own_tmp);
 	sandbox = find_sandbox(&census, opened->shared_id);
 	if (!sandbox)
 		return;
@@ -201,7 +212,7 @@ static const char *first_new_line(const char *before, const char *after, size_t 
 /* True when files were left in the shared sandbox, or are missing from it. */
 static bool check_files(struct sp_worker *w, struct sp_opened *opened, struct sp_shared_look *look)
 {
-	char *now SP_FREE = look->listing ? list_files(opened) : NULL;
+	char *now SP_FREE = look->listing ? list_files(opened, look->own_tmp) : NULL;
 	const char *line;
 	size_t len;
 

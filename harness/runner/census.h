@@ -16,7 +16,9 @@ struct sp_shared_look {
 	size_t commands;
 	/* Everything that was created in it; a provider's own bookkeeping counts too, hence the listing. */
 	size_t files;
-	/* Sorted lines of what is in /tmp and in its home, or NULL when it could not be listed. */
+	/* /tmp is the sandbox's own, so that what lies there is laid to the case. */
+	bool own_tmp;
+	/* Sorted lines of what is in /tmp (its own) and in its home, or NULL when it could not be listed. */
 	char *listing;
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* K7: a kill hits its own command and nothing else. */
+#include <string.h>
+
 #include <suites/kill/cases.h>
 #include <suites/kill/scene.h>
 
@@ -104,14 +106,39 @@ void kill_limit_refused_start(struct sp_case *t)
 }
 
 /*
+ * A command that overwrites what it finds may run only where the finding ends
+ * at the sandbox: a back end that says it cannot hold that is left alone.
+ */
+static bool may_rewrite(struct sp_case *t)
+{
+	struct sp_control *control = &sp_case_subject(t)->control;
+	struct sp_census census SP_CLEANUP(sp_census_done) = SP_CENSUS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (!control->ops)
+		return true;
+	if (control->ops->census(control->self, &census, &err)) {
+		sp_case_error(t, SP_HERE, "the back end could not be counted: %s", err.message);
+		return false;
+	}
+	for (size_t i = 0; i < census.n_cannot_hold; i++)
+		if (!strcmp(census.cannot_hold[i], "hostile-files")) {
+			sp_skip(t, "needs isolation: this back end cannot hold hostile-files");
+			return false;
+		}
+	return true;
+}
+
+/*
  * The command looks for files with its own process id in the places where a
  * provider could keep notes, and writes `aim` into all of them.
  */
 static const char *rewriter(const struct kill_scene *s, const char *aim)
 {
+	/* Nobody's old notes are touched; devices have no size, and no end either. */
 	return sp_case_format(s->t,
 			      "for f in $(find /dev/ /tmp/ /run/ /var/tmp/ \"$HOME\"/ -xdev -type f "
-			      "! -path '%s/*' -exec grep -lwF -- $$ {} + 2>/dev/null); do "
+			      "-size +0 -mmin -5 ! -path '%s/*' -exec grep -lwF -- $$ {} + 2>/dev/null); do "
 			      "echo \"%s\" >\"$f\"; done; exec %s",
 			      s->place.dir, aim, s->probe.shell);
 }
@@ -121,7 +148,7 @@ void kill_limit_rewritten(struct sp_case *t)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 
-	SP_REQUIRE(kill_scene_open(t, &s));
+	SP_REQUIRE(may_rewrite(t) && kill_scene_open(t, &s));
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child, "%s", rewriter(&s, "end")));
 	SP_REQUIRE(sp_token_await(&s.probe));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
@@ -135,7 +162,7 @@ void kill_limit_aimed(struct sp_case *t)
 	struct sp_spawned neighbour SP_SPAWNED = SP_SPAWNED_INIT;
 	struct sp_answerer answerer;
 
-	SP_REQUIRE(kill_scene_open(t, &s));
+	SP_REQUIRE(may_rewrite(t) && kill_scene_open(t, &s));
 	SP_REQUIRE(sp_answerer_make(&s.place, "neighbour", &answerer));
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &neighbour, "echo $$ >%s/aim; exec %s", s.place.dir,
 			    answerer.shell));
