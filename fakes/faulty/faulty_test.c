@@ -31,7 +31,8 @@ Test(faulty, every_fault_is_found_by_its_id)
 static int set_functions(const struct sp_fault *fault)
 {
 	return !!fault->change_steps + !!fault->wrap_transport + !!fault->wrap_provider +
-	       !!fault->wrap_store + !!fault->wrap_lock;
+	       !!fault->wrap_store + !!fault->wrap_lock +
+	       !!fault->change_journal;
 }
 
 static bool fits_seam(const struct sp_fault *fault)
@@ -47,6 +48,8 @@ static bool fits_seam(const struct sp_fault *fault)
 		return fault->wrap_store;
 	case SP_FAULT_LOCK:
 		return fault->wrap_lock;
+	case SP_FAULT_JOURNAL_STEP:
+		return fault->change_journal;
 	}
 	return false;
 }

@@ -479,6 +479,47 @@ void sp_id_list_done(struct sp_id_list *list)
 	*list = (struct sp_id_list)SP_ID_LIST_INIT;
 }
 
+void sp_journal_line_done(struct sp_journal_line *line)
+{
+	sp_bytes_done(&line->text);
+	*line = (struct sp_journal_line)SP_JOURNAL_LINE_INIT;
+}
+
+void sp_journal_sweep_done(struct sp_journal_sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->len; i++) {
+		free(sweep->runs[i].run_id);
+		free(sweep->runs[i].file);
+	}
+	free(sweep->runs);
+	*sweep = (struct sp_journal_sweep)SP_JOURNAL_SWEEP_INIT;
+}
+
+const char *sp_journal_fate_name(int fate)
+{
+	switch ((enum sp_journal_fate)fate) {
+	case SP_SWEPT_DELETED:
+		return "deleted";
+	case SP_KEPT_UNDECODABLE:
+		return "undecodable";
+	case SP_KEPT_RECORD_ERROR:
+		return "record-error";
+	case SP_KEPT_NOT_FINISHED:
+		return "not-finished";
+	case SP_KEPT_AGE_UNAVAILABLE:
+		return "age-unavailable";
+	case SP_KEPT_AGE_MISSING:
+		return "age-missing";
+	case SP_KEPT_TOO_RECENT:
+		return "too-recent";
+	case SP_KEPT_DELETE_FAILED:
+		return "delete-failed";
+	case SP_KEPT_MAX_DELETES:
+		return "max-deletes";
+	}
+	return "unknown";
+}
+
 void sp_journal_list_done(struct sp_journal_list *list)
 {
 	for (size_t i = 0; i < list->len; i++) {

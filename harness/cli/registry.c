@@ -70,6 +70,8 @@ const char *cli_fault_seam_name(enum sp_fault_seam seam)
 		return "store";
 	case SP_FAULT_LOCK:
 		return "lock";
+	case SP_FAULT_JOURNAL_STEP:
+		return "journal-step";
 	}
 	return "unknown";
 }

@@ -150,6 +150,34 @@ static int journal_remove(void *self, struct sp_sandbox *sandbox, const char *ru
 			  w->inner.ops->remove(w->inner.self, sandbox, run_id, options, err));
 }
 
+static int journal_attach(void *self, struct sp_sandbox *sandbox, const char *run_id,
+			  sp_journal_record_fn record, void *arg,
+			  const struct sp_journal_options *options, struct sp_error *err)
+{
+	struct guarded_journal *w = self;
+	int rc = SP_GUARDED(w->guard, "journal.attach",
+			    w->inner.ops->attach(w->inner.self, sandbox, run_id, record, arg,
+						 options, err));
+
+	sp_guard_note(w->guard, "journal attach %s -> %s", run_id ? run_id : "NULL",
+		      rc ? sp_code_name(rc) : "ok");
+	return rc;
+}
+
+static int journal_sweep(void *self, struct sp_sandbox *sandbox,
+			 const struct sp_journal_sweep_options *sweep,
+			 const struct sp_journal_options *options,
+			 struct sp_journal_sweep *ret_sweep, struct sp_error *err)
+{
+	struct guarded_journal *w = self;
+	int rc = SP_GUARDED(w->guard, "journal.sweep",
+			    w->inner.ops->sweep(w->inner.self, sandbox, sweep, options, ret_sweep,
+						err));
+
+	sp_guard_note(w->guard, "journal sweep -> %s", rc ? sp_code_name(rc) : "ok");
+	return rc;
+}
+
 static void journal_close(void *self)
 {
 	struct guarded_journal *w = self;
@@ -180,6 +208,8 @@ int sp_guard_journal(struct sp_guard *guard, struct sp_journal *journal, struct 
 		ENTRY(in, journal, stderr_tail),
 		ENTRY(in, journal, list),
 		ENTRY(in, journal, remove),
+		ENTRY(in, journal, attach),
+		ENTRY(in, journal, sweep),
 		ENTRY(in, journal, close),
 	};
 	*journal = (struct sp_journal){ &w->ops, w };

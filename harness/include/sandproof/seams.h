@@ -7,6 +7,7 @@
 #ifndef SANDPROOF_SEAMS_H
 #define SANDPROOF_SEAMS_H
 
+#include <sandproof/journal.h>
 #include <sandproof/provider.h>
 #include <sandproof/store.h>
 #include <sandproof/transport.h>
@@ -125,6 +126,127 @@ struct sp_render_steps {
 	bool write_makes_parents;
 };
 
+/* The three places of a run, each already one quoted word of the shell. */
+struct sp_journal_words {
+	const char *dir;
+	const char *journal;
+	const char *stderr_file;
+};
+
+/* What a sweep knows about one run when it decides. */
+struct sp_journal_facts {
+	/* The records answered `record`; false: they could not. */
+	bool asked;
+	enum sp_journal_record record;
+	/* There is no owner whose records could be asked: `record` is what the journal says. */
+	bool from_journal;
+	/* The sandbox could tell times; `newest` is -1 when one file has none. */
+	bool mtimes_known;
+	int64_t newest;
+	int64_t now;
+	int64_t orphan_age;
+	size_t deleted, max_deletes;
+};
+
+#define SP_JOURNAL_STEPS_VERSION 1
+
+/* The named steps of our journal (sandbox-contract 3). Texts that a step returns are malloc'ed, NULL without memory. */
+struct sp_journal_steps {
+	unsigned version;
+
+	/* Names. */
+
+	/* File name of a run id without its ending (3.1). */
+	char *(*encode_name)(const char *run_id, size_t len);
+	/* Run id of a listed file name, fail closed: SP_INVALID unless the name is the one that its run would have. */
+	int (*decode_name)(const char *file, struct sp_bytes *ret_run_id);
+	/* 32 hex digits of a run id and a NUL (3.2). */
+	int (*nonce)(const char *run_id, size_t len, char ret_nonce[33]);
+	/* One word of the shell. */
+	char *(*quote)(const char *text);
+
+	/* Commands (3.3, appendix A.4). */
+
+	char *(*compose_start)(const struct sp_journal_words *words, const char *command,
+			       const char *nonce);
+	/* Ours, before a start: makes the folder. 1: it cannot; 3: no regular file is in the journal's place; 5: the run id was used. */
+	char *(*compose_prepare)(const struct sp_journal_words *words);
+	/* Ours, before a read or for an empty probe: 1 absent, 3 no regular file, 4 unreadable; else base64 of the byte before `from`, if there is one. */
+	char *(*compose_look)(const struct sp_journal_words *words, uint64_t from);
+	char *(*compose_follow)(const struct sp_journal_words *words, uint64_t from);
+	/* At most `max` bytes from byte `from` on, as base64. */
+	char *(*compose_poll)(const struct sp_journal_words *words, uint64_t from, uint64_t max);
+	char *(*compose_probe)(const struct sp_journal_words *words, uint64_t max);
+	char *(*compose_stderr)(const struct sp_journal_words *words, uint64_t max);
+	char *(*compose_exists)(const struct sp_journal_words *words);
+	char *(*compose_remove)(const struct sp_journal_words *words);
+	char *(*compose_list)(const struct sp_journal_words *words);
+	char *(*compose_mtimes)(const struct sp_journal_words *words);
+
+	/* Lines. */
+
+	/* Bytes of the first line of `data` with its newline; 0: not complete yet. */
+	size_t (*line_end)(const unsigned char *data, size_t len);
+	/* Where the next line begins, given where this one began, its bytes with its newline, and where the reader began. */
+	uint64_t (*end_position)(uint64_t start, const unsigned char *line, size_t len,
+				 uint64_t from);
+	/* Whether a line is the sentinel (A.3). */
+	bool (*parse_sentinel)(const char *line, size_t len, const char *nonce, int *ret_code);
+	/* Whether a line ends in the exact canonical sentinel behind other text, and where that begins. */
+	bool (*fused_sentinel)(const char *line, size_t len, const char *nonce, size_t *ret_at,
+			       int *ret_code);
+	/* Finds the exit in a tail, from its end. `whole`: the tail begins at a line. */
+	bool (*find_exit)(const char *text, size_t len, bool whole, const char *nonce,
+			  int *ret_code);
+	/* Base64 of a bounded read; `cut`: the provider dropped the rest of it. SP_PROTOCOL for what is none. */
+	int (*decode_read)(const char *text, size_t len, bool cut, struct sp_bytes *ret_bytes,
+			   struct sp_error *err);
+
+	/* Readers. */
+
+	/* The strategy for what was asked and what the sandbox can. */
+	enum sp_journal_strategy (*strategy)(enum sp_journal_strategy asked, bool can_follow);
+	/* Milliseconds that the next byte may take, given whether any came; UINT32_MAX is never. */
+	uint32_t (*first_byte_ms)(uint32_t asked, bool seen);
+	/* Bytes that are asked for in one bounded read. */
+	uint64_t read_max;
+
+	/* Sweep. */
+
+	enum sp_journal_fate (*sweep_fate)(const struct sp_journal_facts *facts);
+
+	/* Switches; each is true in the healthy journal. */
+
+	/* The request's cancel is left out of the run's spawn (contract:C45). */
+	bool start_detached;
+	/* A start on a journal that holds something is refused (contract:C44). */
+	bool refuse_reuse;
+	/* The place is looked at before a read: kind, rights, length (field:J10). */
+	bool look_first;
+	/* Later reads prove that the bytes before them are still the same (field:J10). */
+	bool verify_place;
+	/* A read that failed is told (contract:C77). */
+	bool tell_failed_read;
+	/* A partial line is kept between two polls (contract:C74). */
+	bool keep_partial;
+	/* The caller's abort is raced against each read instead of waiting for the provider. */
+	bool race_abort;
+	/* An abort ends quietly (contract:C62). */
+	bool quiet_abort;
+	/* A line that holds U+FFFD is read again where output is not bytes (contract:C76). */
+	bool reread_replaced;
+	/* The end of a follower is not the end of the run (field:J18). */
+	bool refollow;
+	/* The follower is killed when its reader goes. */
+	bool kill_follower;
+	/* A sentinel counts only if none follows it, so that reader and probe agree. */
+	bool last_sentinel;
+	/* A mtime counts only beside the folder's own line (3.3). */
+	bool need_witness;
+	/* A probe that could not run is not taken for a journal that is there (contract:C55). */
+	bool attach_fails_closed;
+};
+
 /* Where a fault sits. */
 enum sp_fault_seam {
 	/* Replaces one step of the Render provider; needs SPEC bash or render. */
@@ -135,6 +257,8 @@ enum sp_fault_seam {
 	SP_FAULT_PROVIDER,
 	SP_FAULT_STORE,
 	SP_FAULT_LOCK,
+	/* Replaces one step of our journal; needs our journal, on any provider. */
+	SP_FAULT_JOURNAL_STEP,
 };
 
 #define SP_FAULT_VERSION 1
@@ -161,6 +285,7 @@ struct sp_fault {
 	int (*wrap_provider)(struct sp_provider *provider, struct sp_error *err);
 	int (*wrap_store)(struct sp_store *store, struct sp_error *err);
 	int (*wrap_lock)(struct sp_lock *lock, struct sp_error *err);
+	void (*change_journal)(struct sp_journal_steps *steps);
 };
 
 #ifdef __cplusplus
