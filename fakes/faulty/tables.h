@@ -33,5 +33,7 @@ extern const struct fault_table fault_exec_shell;
 extern const struct fault_table fault_exec_place;
 extern const struct fault_table fault_exec_outcome;
 extern const struct fault_table fault_exec_transport;
+/* The store suite's, by theme. */
+extern const struct fault_table fault_store_fields;
 
 #endif

@@ -343,6 +343,82 @@ void sp_provider_done(struct sp_provider *provider)
 	CLOSE(provider, SP_PROVIDER_VERSION, close);
 }
 
+/* ---- store and lock ---- */
+
+#define STORE(entry, err, ...)                                                                     \
+	CALL(store, SP_STORE_VERSION, entry, "store " #entry, NEEDED, err, __VA_ARGS__)
+#define LOCK(entry, err, ...)                                                                      \
+	CALL(lock, SP_LOCK_VERSION, entry, "lock " #entry, NEEDED, err, __VA_ARGS__)
+#define NEEDED "the table lacks this required entry; it has to be filled"
+
+const struct sp_store_capabilities *sp_store_capabilities(struct sp_store *store)
+{
+	if (check_table(TABLE_VERSION(store), SP_STORE_VERSION, "", NULL) ||
+	    !store->ops->capabilities)
+		return NULL;
+	return store->ops->capabilities(store->self);
+}
+
+int sp_store_get(struct sp_store *store, const char *key, struct sp_record *ret_record,
+		 bool *ret_found, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return STORE(get, err, key, ret_record, ret_found, cancel, err);
+}
+
+int sp_store_upsert(struct sp_store *store, const struct sp_record *record, const uint64_t *fence,
+		    struct sp_cancel *cancel, struct sp_error *err)
+{
+	return STORE(upsert, err, record, fence, cancel, err);
+}
+
+int sp_store_del(struct sp_store *store, const char *key, struct sp_cancel *cancel,
+		 struct sp_error *err)
+{
+	return STORE(del, err, key, cancel, err);
+}
+
+void sp_store_done(struct sp_store *store)
+{
+	CLOSE(store, SP_STORE_VERSION, close);
+}
+
+uint64_t sp_lease_fence(struct sp_lease *lease)
+{
+	if (check_table(TABLE_VERSION(lease), SP_LEASE_VERSION, "", NULL) || !lease->ops->fence)
+		return 0;
+	return lease->ops->fence(lease->self);
+}
+
+struct sp_cancel *sp_lease_lost(struct sp_lease *lease)
+{
+	if (check_table(TABLE_VERSION(lease), SP_LEASE_VERSION, "", NULL) || !lease->ops->lost)
+		return NULL;
+	return lease->ops->lost(lease->self);
+}
+
+void sp_lease_done(struct sp_lease *lease)
+{
+	CLOSE(lease, SP_LEASE_VERSION, release);
+}
+
+const struct sp_lock_capabilities *sp_lock_capabilities(struct sp_lock *lock)
+{
+	if (check_table(TABLE_VERSION(lock), SP_LOCK_VERSION, "", NULL) || !lock->ops->capabilities)
+		return NULL;
+	return lock->ops->capabilities(lock->self);
+}
+
+int sp_lock_acquire(struct sp_lock *lock, const char *key, struct sp_cancel *cancel,
+		    struct sp_lease *ret_lease, struct sp_error *err)
+{
+	return LOCK(acquire, err, key, cancel, ret_lease, err);
+}
+
+void sp_lock_done(struct sp_lock *lock)
+{
+	CLOSE(lock, SP_LOCK_VERSION, close);
+}
+
 /* ---- subject ---- */
 
 const char *sp_subject_kind_name(enum sp_subject_kind kind)

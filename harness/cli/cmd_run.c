@@ -189,6 +189,10 @@ static int open_run(struct run *run, struct sp_error *err)
 {
 	struct cli_registry_options options = {
 		.provider = cli_plan_provider(&run->plan),
+		.store = cli_plan_spec(&run->plan, SP_SUBJECT_STORE),
+		.lock = cli_plan_spec(&run->plan, SP_SUBJECT_LOCK),
+		.journal = cli_plan_spec(&run->plan, SP_SUBJECT_JOURNAL),
+		.ensure = cli_plan_spec(&run->plan, SP_SUBJECT_ENSURE),
 		.settings = run->plan.settings,
 		.control_url = run->args->control,
 		.control_token = getenv("SANDPROOF_CONTROL_TOKEN"),
@@ -296,18 +300,20 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_run_command = {
 	.name = "run",
 	.synopsis = "[--provider SPEC] [--suite S]… [--case GLOB]… [OPTION]…",
-	.summary = "run the suites against a provider",
+	.summary = "run the suites against a provider, a store or a lock",
 	.details =
 		"Runs every suite whose subject is named, case by case, each in a worker process, "
 		"and tells for every failure the clause, what was expected, what happened, the "
 		"dialogue, and the command that runs this one case again. Without a subject it "
-		"runs against our own fake, which needs no account and no network.",
+		"runs against our own fake and an SQLite store, which need no account and no "
+		"network.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof run\n"
 		    "  sandproof run --provider local --suite kill --jobs 4\n"
 		    "  sandproof run --case 'kill.*' --report junit=out/junit.xml --results "
 		    "out/results.ndjson\n"
+		    "  sandproof run --store sqlite\n"
 		    "  sandproof run --provider render --gated\n"
 		    "  sandproof run --defect kill-leader-only\n"
 		    "\nThe exit code says what happened: `sandproof help exit-codes`.\n",

@@ -285,18 +285,16 @@ static bool add_subject(struct run_plan *plan, enum sp_subject_kind kind, const 
 
 static bool has_subject(const struct run_plan *plan, enum sp_subject_kind kind)
 {
-	for (size_t i = 0; i < plan->n_subjects; i++)
-		if (plan->subjects[i].kind == kind)
-			return true;
-	return false;
+	return cli_plan_spec(plan, kind) != NULL;
 }
 
-/* Kinds of subject that a suite of this kind stands on. */
-static unsigned kinds_needed(enum sp_subject_kind kind)
+/* Kinds of subject that a suite of this kind stands on; a lock that was named needs no store. */
+static unsigned kinds_needed(const struct run_plan *plan, enum sp_subject_kind kind)
 {
 	switch (kind) {
-	case SP_SUBJECT_STORE:
 	case SP_SUBJECT_LOCK:
+		return has_subject(plan, kind) ? 1u << kind : 1u << SP_SUBJECT_STORE;
+	case SP_SUBJECT_STORE:
 		return 1u << SP_SUBJECT_STORE;
 	case SP_SUBJECT_ENSURE:
 		return 1u << SP_SUBJECT_PROVIDER | 1u << SP_SUBJECT_STORE;
@@ -312,10 +310,8 @@ static unsigned kinds_needed(enum sp_subject_kind kind)
 /* True when the subjects that a suite stands on are there. */
 static bool is_served(const struct run_plan *plan, const struct sp_suite *suite)
 {
-	unsigned needed = kinds_needed(suite->subject);
+	unsigned needed = kinds_needed(plan, suite->subject);
 
-	if (suite->subject == SP_SUBJECT_LOCK && has_subject(plan, SP_SUBJECT_LOCK))
-		return true;
 	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
 		if (needed & 1u << kind && !has_subject(plan, kind))
 			return false;
@@ -343,9 +339,42 @@ static bool add_defaults_of_suites(const struct run_args *args, struct run_plan 
 		if (strcmp(suite->name, args->filter.suites.items[i / n]))
 			continue;
 		for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
-			if (kinds_needed(suite->subject) & 1u << kind &&
+			if (kinds_needed(plan, suite->subject) & 1u << kind &&
 			    !add_default(plan, kind, checks))
 				return false;
+	}
+	return true;
+}
+
+/* The SPEC that a kind has when only what it stands on was named, or NULL. */
+static const char *implied(const struct run_plan *plan, enum sp_subject_kind kind)
+{
+	switch (kind) {
+	case SP_SUBJECT_LOCK:
+		return cli_plan_spec(plan, SP_SUBJECT_STORE);
+	case SP_SUBJECT_PLATFORM:
+		return cli_plan_provider(plan);
+	case SP_SUBJECT_JOURNAL:
+	case SP_SUBJECT_ENSURE:
+		return cli_spec_default(kind);
+	case SP_SUBJECT_PROVIDER:
+	case SP_SUBJECT_STORE:
+	case SP_SUBJECT_KIND_MAX_:
+		break;
+	}
+	return NULL;
+}
+
+/* What the suites that run need besides what was named: a store's own lock, our own journal. */
+static bool add_implied(struct run_plan *plan, struct checks *checks)
+{
+	plan->n_named = plan->n_subjects;
+	for (size_t i = 0; i < plan->n_suites; i++) {
+		enum sp_subject_kind kind = plan->suites[i]->subject;
+		const char *spec = implied(plan, kind);
+
+		if (spec && !has_subject(plan, kind) && !add_subject(plan, kind, spec, checks))
+			return false;
 	}
 	return true;
 }
@@ -379,7 +408,7 @@ static bool take_suites(struct run_plan *plan, struct checks *checks)
 	for (size_t i = 0; i < n; i++)
 		if (is_served(plan, suites[i]))
 			plan->suites[plan->n_suites++] = suites[i];
-	return true;
+	return add_implied(plan, checks);
 }
 
 /* ---- Cases ---- */
@@ -443,9 +472,14 @@ static int check_fault(const struct run_args *args, struct run_plan *plan, struc
 	plan->fault = cli_fault_find(args->defect);
 	if (!plan->fault)
 		return unknown_fault(args->defect, err);
-	if (plan->fault->seam == SP_FAULT_STORE || plan->fault->seam == SP_FAULT_LOCK)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the fault %s is one of stores, which are not built yet",
+	if (plan->fault->seam == SP_FAULT_STORE && !has_subject(plan, SP_SUBJECT_STORE))
+		return sp_error_set(err, SP_INVALID,
+				    "the fault %s changes a store; name one with --store",
+				    args->defect);
+	if (plan->fault->seam == SP_FAULT_LOCK && !has_subject(plan, SP_SUBJECT_STORE) &&
+	    !has_subject(plan, SP_SUBJECT_LOCK))
+		return sp_error_set(err, SP_INVALID,
+				    "the fault %s changes a lock; name one with --lock or --store",
 				    args->defect);
 	if (!cli_fault_is_contract(plan->fault) && provider && !cli_spec_is_render(provider))
 		return sp_error_set(
@@ -518,7 +552,7 @@ static int make_texts(const struct run_args *args, struct run_plan *plan, struct
 
 	cli_text_word(&rerun, cli_program());
 	sp_buf_adds(&rerun, " run");
-	for (size_t i = 0; i < plan->n_subjects; i++) {
+	for (size_t i = 0; i < plan->n_named; i++) {
 		const char *kind = sp_subject_kind_name(plan->subjects[i].kind);
 		const char *shown = plan->shown[i] ? plan->shown[i] : "";
 
@@ -539,12 +573,17 @@ static int make_texts(const struct run_args *args, struct run_plan *plan, struct
 		       sp_error_set(err, SP_INTERNAL, "out of memory");
 }
 
-const char *cli_plan_provider(const struct run_plan *plan)
+const char *cli_plan_spec(const struct run_plan *plan, enum sp_subject_kind kind)
 {
 	for (size_t i = 0; i < plan->n_subjects; i++)
-		if (plan->subjects[i].kind == SP_SUBJECT_PROVIDER)
+		if (plan->subjects[i].kind == kind)
 			return plan->subjects[i].spec;
 	return NULL;
+}
+
+const char *cli_plan_provider(const struct run_plan *plan)
+{
+	return cli_plan_spec(plan, SP_SUBJECT_PROVIDER);
 }
 
 int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_error *err)

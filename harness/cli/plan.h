@@ -33,6 +33,8 @@ struct run_plan {
 	/* Subjects that were named or taken by default. */
 	struct sp_run_subject subjects[SP_SUBJECT_KIND_MAX_];
 	size_t n_subjects;
+	/* The first of them; what follows from these (a store's own lock) comes after. */
+	size_t n_named;
 	/* Redacted SPECs that the subjects point to. */
 	char *shown[SP_SUBJECT_KIND_MAX_];
 	/* "provider bash" and so on. */
@@ -66,7 +68,8 @@ struct run_plan {
 int cli_plan_make(const struct run_args *args, struct run_plan *ret_plan, struct sp_error *err);
 /* Frees and clears. */
 void cli_plan_done(struct run_plan *plan);
-/* SPEC of the provider, or NULL when none takes part. */
+/* SPEC of a kind, or NULL when none takes part; the second is short for the provider's. */
+const char *cli_plan_spec(const struct run_plan *plan, enum sp_subject_kind kind);
 const char *cli_plan_provider(const struct run_plan *plan);
 
 /* Reads one --option K=V into the plan; SP_INVALID names the nearest keys or the range. */

@@ -5,31 +5,21 @@
 #include <string.h>
 
 #include <base/cleanup.h>
-#include <cli/fake.h>
-#include <cli/spec.h>
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
-#include <providers/local/local.h>
-#include <providers/render/http/http.h>
-#include <providers/render/render.h>
 #include <suites/exec/exec.h>
 #include <suites/kill/kill.h>
+#include <suites/store/store.h>
 
-/*
- * Against our own references a grace has to be long enough to be seen, no longer: cases prove the
- * order, never the length.
- */
-#define OWN_GRACE_MS 50
-/* A sandbox of the fake is there within a few milliseconds. */
-#define OWN_POLL_MS 2
+#include "registry_impl.h"
 
 /* ---- What there is ---- */
 
-static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec };
+static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec, &sp_suite_store };
 
 static const char *const planned_suites[] = {
-	"store", "lock", "ensure", "journal", "env", "snapshot", "fs", "lifecycle", "network",
+	"lock", "ensure", "journal", "env", "snapshot", "fs", "lifecycle", "network",
 	"caps", "platform",
 };
 
@@ -81,8 +71,8 @@ bool cli_fault_is_contract(const struct sp_fault *fault)
 	return fault->seam != SP_FAULT_RENDER_STEP && fault->seam != SP_FAULT_TRANSPORT;
 }
 
-/* What stands in for a scheme that is not built yet; NULL: it is built. */
-static const char *instead_of(enum cli_scheme scheme)
+/* What stands in for a scheme that is not built yet, for this kind; NULL: it is built. */
+static const char *instead_of(enum sp_subject_kind kind, enum cli_scheme scheme)
 {
 	switch (scheme) {
 	case CLI_BASH:
@@ -96,11 +86,13 @@ static const char *instead_of(enum cli_scheme scheme)
 		return "a client of Render's API in any language can be tried against `sandproof "
 		       "fake-api` meanwhile";
 	case CLI_PLUGIN:
-		return "a provider in C can be added to harness/cli/registry.c meanwhile";
+		return "a provider in C can be added to harness/cli/registry_provider.c meanwhile";
 	case CLI_MEMORY:
 	case CLI_SQLITE:
 	case CLI_POSTGRES:
-		return "no suite needs a store or lock yet";
+		return cli_store_lacks(scheme);
+	case CLI_OURS:
+		return kind == SP_SUBJECT_JOURNAL ? cli_journal_lacks() : cli_ensure_lacks();
 	}
 	return NULL;
 }
@@ -113,7 +105,7 @@ int cli_spec_check(enum sp_subject_kind kind, const char *text, struct sp_error 
 
 	if (rc)
 		return rc;
-	instead = instead_of(spec.scheme);
+	instead = instead_of(kind, spec.scheme);
 	return instead ? sp_error_set(err, SP_UNSUPPORTED, "%s %.*s is not built yet; %s",
 				      sp_subject_kind_name(kind), (int)strcspn(text, ":"), text,
 				      instead) :
@@ -122,13 +114,20 @@ int cli_spec_check(enum sp_subject_kind kind, const char *text, struct sp_error 
 
 const char *cli_spec_default(enum sp_subject_kind kind)
 {
-	static const char *const defaults[SP_SUBJECT_KIND_MAX_] = {
-		[SP_SUBJECT_PROVIDER] = "bash",
-		[SP_SUBJECT_STORE] = "sqlite",
+	/* By kind, the best first: a program without SQLite still has a store. */
+	static const struct {
+		enum sp_subject_kind kind;
+		const char *spec;
+	} defaults[] = {
+		{ SP_SUBJECT_PROVIDER, "bash" },  { SP_SUBJECT_STORE, "sqlite" },
+		{ SP_SUBJECT_STORE, "memory" },   { SP_SUBJECT_JOURNAL, "ours" },
+		{ SP_SUBJECT_ENSURE, "ours" },
 	};
-	const char *spec = defaults[kind];
 
-	return spec && !cli_spec_check(kind, spec, NULL) ? spec : NULL;
+	for (size_t i = 0; i < SP_COUNT(defaults); i++)
+		if (defaults[i].kind == kind && !cli_spec_check(kind, defaults[i].spec, NULL))
+			return defaults[i].spec;
+	return NULL;
 }
 
 bool cli_spec_is_live(const char *text)
@@ -149,25 +148,6 @@ bool cli_spec_is_render(const char *text)
 }
 
 /* ---- A run's back ends ---- */
-
-/* A workspace that was made for one worker, with its key. */
-struct workspace {
-	char *id;
-	char *api_key;
-};
-
-struct cli_registry {
-	struct cli_registry_options options;
-	struct cli_spec spec;
-	bool prepared;
-	/* Every sandbox has namespaces of its own: asked once, when a fault depends on it. */
-	bool isolated;
-	/* For bash only. */
-	struct cli_fake fake;
-	/* Made in the supervisor; workers inherit the table. */
-	struct workspace *workspaces;
-	size_t n_workspaces;
-};
 
 struct cli_registry *cli_registry_new(const struct cli_registry_options *options)
 {
@@ -194,18 +174,6 @@ struct cli_registry *cli_registry_free(struct cli_registry *registry)
 	cli_spec_done(&registry->spec);
 	free(registry);
 	return NULL;
-}
-
-static const char *control_url(const struct cli_registry *registry)
-{
-	return registry->options.control_url ? registry->options.control_url :
-					       registry->fake.control_url;
-}
-
-static const char *control_token(const struct cli_registry *registry)
-{
-	return registry->options.control_url ? registry->options.control_token :
-					       registry->fake.control_token;
 }
 
 static bool has_variable(const char *name)
@@ -256,9 +224,9 @@ int cli_registry_workspace(void *arg, int worker, char **ret_workspace, struct s
 
 	(void)worker;
 	*ret_workspace = NULL;
-	if (!control_url(registry))
+	if (!cli_control_url(registry))
 		return 0;
-	rc = sp_control_new_workspace(control_url(registry), control_token(registry), &id, &key,
+	rc = sp_control_new_workspace(cli_control_url(registry), cli_control_token(registry), &id, &key,
 				      err);
 	if (rc)
 		return rc;
@@ -310,11 +278,11 @@ static bool ask_isolated(struct cli_registry *registry)
 	const char *workspace = registry->fake.workspace_id;
 	bool isolated;
 
-	if (!control_url(registry) || cli_spec_is_live(registry->options.provider))
+	if (!cli_control_url(registry) || cli_spec_is_live(registry->options.provider))
 		return false;
 	if (!workspace && cli_registry_workspace(registry, 0, &made, NULL))
 		return false;
-	if (sp_control_open(control_url(registry), control_token(registry),
+	if (sp_control_open(cli_control_url(registry), cli_control_token(registry),
 			    workspace ? workspace : made, &control, NULL))
 		return false;
 	isolated = census_isolated(&control);
@@ -346,160 +314,76 @@ bool cli_registry_permits(const struct cli_registry *registry)
 
 /* ---- Opening ---- */
 
-/* Key and workspace for an open call; a worker's own where it has one. */
-static int find_workspace(const struct cli_registry *registry, const char *workspace,
-			  struct sp_render_options *options, struct sp_error *err)
+/* SPEC of a kind in this run, or NULL. A lock that is not named is the store's own. */
+static const char *spec_of(const struct cli_registry *registry, enum sp_subject_kind kind)
 {
-	if (!workspace) {
-		/* NULL for a real service: the provider then reads the environment. */
-		options->token = registry->fake.api_key;
-		options->owner_id = registry->fake.workspace_id;
-		return 0;
-	}
-	for (size_t i = 0; i < registry->n_workspaces; i++) {
-		if (strcmp(registry->workspaces[i].id, workspace))
-			continue;
-		options->token = registry->workspaces[i].api_key;
-		options->owner_id = workspace;
-		return 0;
-	}
-	return sp_error_set(err, SP_INTERNAL, "the workspace %s was not made by this run",
-			    workspace);
-}
+	const struct cli_registry_options *o = &registry->options;
 
-/* Path of a Unix socket in a base URL, or NULL. */
-static const char *unix_path(const char *base_url)
-{
-	return base_url && !strncmp(base_url, "unix:", 5) ? base_url + 5 : NULL;
-}
-
-/* Puts a fault of the Render provider in its place; what it needs lives in `steps`. */
-static int apply_render_fault(const struct sp_fault *fault, struct sp_render_options *options,
-			      struct sp_render_steps *steps, struct sp_error *err)
-{
-	struct sp_http_options http = SP_HTTP_OPTIONS_INIT;
-	int rc;
-
-	if (!fault)
-		return 0;
-	if (fault->seam == SP_FAULT_RENDER_STEP) {
-		*steps = sp_render_steps();
-		fault->change_steps(steps);
-		options->steps = steps;
-	}
-	if (fault->seam != SP_FAULT_TRANSPORT)
-		return 0;
-	http.unix_path = unix_path(options->base_url);
-	rc = sp_http_transport_open(&http, &options->transport, err);
-	if (rc)
-		return rc;
-	rc = fault->wrap_transport(&options->transport, err);
-	if (rc)
-		options->transport.ops->close(options->transport.self);
-	return rc;
-}
-
-/* The options that the SPEC, --option and the fake decide. */
-static int render_options(const struct cli_registry *registry, const char *workspace,
-			  struct sp_render_options *options, char **private_dir,
-			  struct sp_error *err)
-{
-	const struct cli_settings *set = &registry->options.settings;
-	bool own = registry->spec.scheme == CLI_BASH;
-
-	options->base_url = own ? registry->fake.base_url : registry->spec.target;
-	options->kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms :
-				 own		     ? OWN_GRACE_MS :
-						       UINT32_MAX;
-	options->unread_bound = set->unread_bound;
-	options->output_cap = set->output_cap;
-	options->poll_ms = set->poll_ms ? set->poll_ms : own ? OWN_POLL_MS : 0;
-	options->start_timeout_ms = set->start_timeout_ms;
-	options->plan = set->plan;
-	options->private_dir = set->private_dir;
-	if (!set->private_dir && registry->fake.memory_dir) {
-		if (asprintf(private_dir, "%s/tsai", registry->fake.memory_dir) < 0) {
-			*private_dir = NULL;
-			return sp_error_set(err, SP_INTERNAL, "out of memory");
-		}
-		options->private_dir = *private_dir;
-	}
-	return find_workspace(registry, workspace, options, err);
-}
-
-static int open_render(struct cli_registry *registry, const char *workspace,
-		       struct sp_subject *subject, struct sp_error *err)
-{
-	struct sp_render_options options = SP_RENDER_OPTIONS_INIT;
-	char *private_dir SP_FREE = NULL;
-	struct sp_render_steps steps;
-	int rc = render_options(registry, workspace, &options, &private_dir, err);
-
-	if (!rc)
-		rc = apply_render_fault(registry->options.fault, &options, &steps, err);
-	if (rc)
-		return rc;
-	rc = sp_render_open(&options, &subject->provider, err);
-	if (rc && options.transport.ops)
-		options.transport.ops->close(options.transport.self);
-	if (rc)
-		return rc;
-	subject->platform = sp_render_platform(&subject->provider);
-	if (!workspace)
-		workspace = registry->fake.workspace_id;
-	if (control_url(registry) && workspace)
-		rc = sp_control_open(control_url(registry), control_token(registry), workspace,
-				     &subject->control, err);
-	return rc;
-}
-
-static int open_local(struct cli_registry *registry, struct sp_subject *subject,
-		      struct sp_error *err)
-{
-	const struct cli_settings *set = &registry->options.settings;
-	struct sp_local_options options = SP_LOCAL_OPTIONS_INIT;
-
-	options.poll_only = registry->spec.scheme == CLI_LOCAL_POLL;
-	options.kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms : OWN_GRACE_MS;
-	options.unread_bound = set->unread_bound;
-	options.output_cap = set->output_cap;
-	return sp_local_open(&options, &subject->provider, err);
-}
-
-static int open_provider(struct cli_registry *registry, const char *workspace,
-			 struct sp_subject *subject, struct sp_error *err)
-{
-	switch (registry->spec.scheme) {
-	case CLI_BASH:
-	case CLI_RENDER:
-		return open_render(registry, workspace, subject, err);
-	case CLI_LOCAL:
-	case CLI_LOCAL_POLL:
-		return open_local(registry, subject, err);
-	case CLI_DRIVER:
-	case CLI_DRIVER_UNIX:
-	case CLI_DRIVER_TCP:
-	case CLI_PLUGIN:
-	case CLI_MEMORY:
-	case CLI_SQLITE:
-	case CLI_POSTGRES:
+	switch (kind) {
+	case SP_SUBJECT_PROVIDER:
+	case SP_SUBJECT_PLATFORM:
+		return o->provider;
+	case SP_SUBJECT_STORE:
+		return o->store;
+	case SP_SUBJECT_LOCK:
+		return o->lock ? o->lock : o->store;
+	case SP_SUBJECT_JOURNAL:
+		return o->journal ? o->journal : cli_spec_default(kind);
+	case SP_SUBJECT_ENSURE:
+		return o->ensure ? o->ensure : cli_spec_default(kind);
+	case SP_SUBJECT_KIND_MAX_:
 		break;
 	}
-	return cli_spec_check(SP_SUBJECT_PROVIDER, registry->options.provider, err);
+	return NULL;
+}
+
+static int need_spec(const struct cli_registry *registry, enum sp_subject_kind kind,
+		     struct sp_error *err)
+{
+	const char *spec = spec_of(registry, kind);
+
+	return spec ? 0 :
+		      sp_error_set(err, SP_UNSUPPORTED, "this run has no %s; name one with --%s",
+				   sp_subject_kind_name(kind), sp_subject_kind_name(kind));
+}
+
+/* The parts of a subject that stands on others, from the ground up. */
+static int open_parts(struct cli_registry *registry, enum sp_subject_kind kind, const char *spec,
+		      const char *workspace, struct sp_subject *subject, struct sp_error *err)
+{
+	bool ensure = kind == SP_SUBJECT_ENSURE;
+	bool provider = ensure || kind == SP_SUBJECT_PROVIDER || kind == SP_SUBJECT_PLATFORM ||
+			kind == SP_SUBJECT_JOURNAL;
+	int rc = 0;
+
+	if (provider)
+		rc = need_spec(registry, SP_SUBJECT_PROVIDER, err);
+	if (!rc && provider)
+		rc = cli_open_provider(registry, workspace, subject, err);
+	if (!rc && ensure)
+		rc = need_spec(registry, SP_SUBJECT_STORE, err);
+	if (!rc && (ensure || kind == SP_SUBJECT_STORE))
+		rc = cli_open_store(registry, spec_of(registry, SP_SUBJECT_STORE), subject, err);
+	if (!rc && (ensure || kind == SP_SUBJECT_LOCK))
+		rc = cli_open_lock(registry, spec_of(registry, SP_SUBJECT_LOCK), subject, err);
+	if (!rc && kind == SP_SUBJECT_JOURNAL)
+		rc = cli_open_journal(registry, spec, subject, err);
+	if (!rc && ensure)
+		rc = cli_open_ensure(registry, spec, subject, err);
+	return rc;
 }
 
 int cli_registry_open(void *arg, enum sp_subject_kind kind, const char *spec, const char *workspace,
 		      struct sp_subject *ret_subject, struct sp_error *err)
 {
 	struct cli_registry *registry = arg;
-	const struct sp_fault *fault = registry->options.fault;
+	const char *own = spec_of(registry, kind);
 	struct sp_subject subject = SP_SUBJECT_INIT;
 	int rc = cli_spec_check(kind, spec, err);
 
 	if (rc)
 		return rc;
-	if (!registry->options.provider || strcmp(spec, registry->options.provider) ||
-	    (kind != SP_SUBJECT_PROVIDER && kind != SP_SUBJECT_PLATFORM))
+	if (!own || strcmp(spec, own))
 		return sp_error_set(err, SP_UNSUPPORTED, "this run has no %s \"%s\"",
 				    sp_subject_kind_name(kind), spec);
 	if (!cli_registry_permits(registry))
@@ -507,11 +391,9 @@ int cli_registry_open(void *arg, enum sp_subject_kind kind, const char *spec, co
 			err, SP_UNSUPPORTED,
 			"the fault %s can reach outside its sandbox and runs only where "
 			"sandboxes have pid and mount namespaces of their own",
-			fault->id);
+			registry->options.fault->id);
 	subject.kind = kind;
-	rc = open_provider(registry, workspace, &subject, err);
-	if (!rc && fault && fault->seam == SP_FAULT_PROVIDER)
-		rc = fault->wrap_provider(&subject.provider, err);
+	rc = open_parts(registry, kind, spec, workspace, &subject, err);
 	if (rc) {
 		sp_subject_done(&subject);
 		return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry: what there is. registry.c is the only file of the program
- * that names concrete providers, fakes, faults and suites; everything else,
+ * The registry: what there is. registry*.c, one file a kind of subject, are the only files of the
+ * program that name concrete providers, stores, fakes, faults and suites; everything else,
  * the runner first of all, knows them through these functions.
  */
 #ifndef SP_CLI_REGISTRY_H
@@ -54,8 +54,8 @@ struct cli_settings {
 };
 
 struct cli_registry_options {
-	/* SPEC of the provider, checked before; NULL: no provider is named. */
-	const char *provider;
+	/* SPECs, checked before; NULL: not named. A lock is the store's own then, journal and ensure are ours. */
+	const char *provider, *store, *lock, *journal, *ensure;
 	struct cli_settings settings;
 	/* --control and its token, or NULL. */
 	const char *control_url;

@@ -111,6 +111,11 @@ const char *cli_need_name(unsigned bit)
 		{ SP_NEED_REACH_TREE, "reach-tree" },
 		{ SP_NEED_NO_SANDBOX, "no-sandbox" },
 		{ SP_NEED_ENV, "env" },
+		{ SP_NEED_DURABLE, "durable" },
+		{ SP_NEED_STORE_FENCE, "store-fence" },
+		{ SP_NEED_MULTI_PROCESS, "multi-process" },
+		{ SP_NEED_LEASE, "lease" },
+		{ SP_NEED_LOCK_FENCE, "lock-fence" },
 	};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++)

@@ -61,6 +61,7 @@ static const struct row {
 	  "a file, without PATH in a temporary folder", parse_sqlite },
 	{ "postgres", CLI_POSTGRES, STORE | LOCK, "postgres:CONNINFO, postgres:@FILE",
 	  "a server, its connection text given or read from FILE", parse_postgres },
+	{ "ours", CLI_OURS, JOURNAL | ENSURE, "ours", "our own library", parse_bare },
 	{ "driver", CLI_DRIVER, EVERY, "driver:COMMAND…",
 	  "a program that speaks the driver protocol on stdio; words as in argv, no shell",
 	  parse_driver },

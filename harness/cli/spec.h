@@ -21,6 +21,7 @@ enum cli_scheme {
 	CLI_MEMORY,
 	CLI_SQLITE,
 	CLI_POSTGRES,
+	CLI_OURS,
 };
 
 /* A SPEC taken apart. */

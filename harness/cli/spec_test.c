@@ -173,7 +173,9 @@ static const struct {
 	{ P, "driver+unix:/tmp/x", SP_UNSUPPORTED },
 	{ P, "driver+tcp:127.0.0.1:1", SP_UNSUPPORTED },
 	{ P, "plugin:x.so", SP_UNSUPPORTED },
-	{ S, "memory", SP_UNSUPPORTED },
+	{ S, "memory", 0 },
+	{ SP_SUBJECT_LOCK, "memory", 0 },
+	{ SP_SUBJECT_LOCK, "bash", SP_INVALID },
 	{ S, "sqlite", SP_UNSUPPORTED },
 	{ S, "postgres:x=y", SP_UNSUPPORTED },
 	{ P, "bsh", SP_INVALID },
@@ -189,7 +191,8 @@ Test(registry, what_is_built)
 			     sp_code_name(rc), err.message, sp_code_name(built[i].code));
 	}
 	cr_expect_str_eq(cli_spec_default(P), "bash");
-	cr_expect_null(cli_spec_default(S), "a default that is not built is left out");
+	cr_expect_str_eq(cli_spec_default(S), "memory", "a default that is not built is left out");
+	cr_expect_null(cli_spec_default(SP_SUBJECT_LOCK), "a lock is the store's own");
 }
 
 Test(registry, live_is_what_bills)

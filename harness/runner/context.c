@@ -63,6 +63,22 @@ struct sp_provider *sp_case_provider(struct sp_case *t)
 	return &t->opened->subject.provider;
 }
 
+struct sp_store *sp_case_store(struct sp_case *t)
+{
+	if (!t->opened->subject.store.ops)
+		sp_case_error(t, own_place(t), "the case asks for a store; its subject is a %s",
+			      sp_subject_kind_name(t->opened->kind));
+	return &t->opened->subject.store;
+}
+
+struct sp_lock *sp_case_lock(struct sp_case *t)
+{
+	if (!t->opened->subject.lock.ops)
+		sp_case_error(t, own_place(t), "the case asks for a lock; its subject is a %s",
+			      sp_subject_kind_name(t->opened->kind));
+	return &t->opened->subject.lock;
+}
+
 const struct sp_capabilities *sp_case_capabilities(struct sp_case *t)
 {
 	static const struct sp_capabilities nothing = SP_CAPABILITIES_INIT;
@@ -124,6 +140,20 @@ struct sp_subject *sp_case_second(struct sp_case *t)
 	second->next = t->seconds;
 	t->seconds = second;
 	return &second->subject;
+}
+
+struct sp_subject *sp_case_reopen(struct sp_case *t)
+{
+	struct sp_error err = SP_ERROR_INIT;
+
+	/* What a case still holds of it (leases) cannot outlive it. */
+	sp_guard_drop_handles(t->guard);
+	sp_worker_close_subject(t->worker, t->opened);
+	if (!sp_worker_open_subject(t->worker, t->opened, &err))
+		return &t->opened->subject;
+	sp_case_error(t, own_place(t), "the subject could not be opened again: %s: %s",
+		      sp_code_name(err.code), err.message);
+	return NULL;
 }
 
 /* ---- A control for cases that ask for one where there is none: they get answers, not a crash. ---- */

@@ -66,13 +66,47 @@ static void add_provider(struct sp_buf *out, const struct sp_capabilities *c)
 		sp_buf_adds(out, "null");
 }
 
+static void add_store(struct sp_buf *out, const struct sp_store_capabilities *c)
+{
+	FLAG(out, c, durable);
+	FLAG(out, c, multi_process);
+	sp_buf_addf(out, "\"fence\":%s", c->fence ? "true" : "false");
+}
+
+static void add_lock(struct sp_buf *out, const struct sp_lock_capabilities *c)
+{
+	FLAG(out, c, lease);
+	FLAG(out, c, multi_process);
+	sp_buf_addf(out, "\"fence\":%s", c->fence ? "true" : "false");
+}
+
+/* The declaration of a subject that is a store or a lock alone; NULL for others. */
+static char *stores_json(struct sp_subject *subject)
+{
+	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(JSON_CEILING);
+	const struct sp_store_capabilities *store = sp_store_capabilities(&subject->store);
+	const struct sp_lock_capabilities *lock = sp_lock_capabilities(&subject->lock);
+
+	if (!store == !lock)
+		return NULL;
+	sp_buf_adds(&out, "{");
+	if (store)
+		add_store(&out, store);
+	else
+		add_lock(&out, lock);
+	sp_buf_adds(&out, "}");
+	return sp_buf_take(&out, NULL);
+}
+
 char *sp_declaration_json(struct sp_subject *subject)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(JSON_CEILING);
 	const struct sp_capabilities *c =
 		subject->provider.ops ? sp_provider_capabilities(&subject->provider) : NULL;
 
-	if (!c || c->version != SP_CAPABILITIES_VERSION)
+	if (!c)
+		return stores_json(subject);
+	if (c->version != SP_CAPABILITIES_VERSION)
 		return NULL;
 	sp_buf_adds(&out, "{");
 	add_provider(&out, c);

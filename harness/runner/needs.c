@@ -60,6 +60,52 @@ static const struct {
 	{ SP_NEED_ENV, has_env, "env", "env is declared false" },
 };
 
+/* The same for the declarations of a store and of a lock; one that is not there meets nothing. */
+typedef bool (*stores_met_fn)(const struct sp_store_capabilities *store,
+			      const struct sp_lock_capabilities *lock);
+
+#define STORES_FLAG(name, expression)                                                              \
+	static bool name(const struct sp_store_capabilities *store,                                \
+			 const struct sp_lock_capabilities *lock)                                  \
+	{                                                                                          \
+		(void)store, (void)lock;                                                           \
+		return expression;                                                                 \
+	}
+
+STORES_FLAG(is_durable, store && store->durable)
+STORES_FLAG(has_store_fence, store && store->fence)
+STORES_FLAG(is_multi_process, store ? store->multi_process : lock && lock->multi_process)
+STORES_FLAG(has_lease, lock && lock->lease)
+STORES_FLAG(has_lock_fence, lock && lock->fence)
+
+static const struct {
+	enum sp_need need;
+	stores_met_fn met;
+	const char *lack;
+} stores_rows[] = {
+	{ SP_NEED_DURABLE, is_durable, "needs a durable store: durable is declared false" },
+	{ SP_NEED_STORE_FENCE, has_store_fence, "needs upserts with a fence: fence is declared false" },
+	{ SP_NEED_MULTI_PROCESS, is_multi_process,
+	  "needs several processes: multi_process is declared false" },
+	{ SP_NEED_LEASE, has_lease, "needs leases that can be lost: lease is declared false" },
+	{ SP_NEED_LOCK_FENCE, has_lock_fence, "needs fencing tokens: fence is declared false" },
+};
+
+static bool stores_met(unsigned needs, const struct sp_subject *subject, struct sp_buf *ret_reason)
+{
+	struct sp_store store = subject->store;
+	struct sp_lock lock = subject->lock;
+
+	for (size_t i = 0; i < SP_COUNT(stores_rows); i++) {
+		if (!(needs & stores_rows[i].need) ||
+		    stores_rows[i].met(sp_store_capabilities(&store), sp_lock_capabilities(&lock)))
+			continue;
+		sp_buf_adds(ret_reason, stores_rows[i].lack);
+		return false;
+	}
+	return true;
+}
+
 const char *sp_reach_name(enum sp_kill_reach reach)
 {
 	switch (reach) {
@@ -113,6 +159,8 @@ bool sp_needs_met(const struct sp_case_def *def, const struct sp_subject *subjec
 		sp_buf_adds(ret_reason, "needs control: this back end has none");
 		return false;
 	}
+	if (!stores_met(def->needs, subject, ret_reason))
+		return false;
 	if (!(def->needs & declared_needs()))
 		return true;
 	c = provider.ops ? sp_provider_capabilities(&provider) : NULL;

@@ -54,6 +54,14 @@ enum sp_need {
 	/* No sandbox at all is made for the case. */
 	SP_NEED_NO_SANDBOX = 1 << 20,
 	SP_NEED_ENV = 1 << 21,
+	/* Of a store: records outlive the instance; an upsert can carry a fence. */
+	SP_NEED_DURABLE = 1 << 22,
+	SP_NEED_STORE_FENCE = 1 << 23,
+	/* Of a store, or of a lock where there is no store: several instances and processes use it at once. */
+	SP_NEED_MULTI_PROCESS = 1 << 24,
+	/* Of a lock: a lease can be lost; leases carry tokens. */
+	SP_NEED_LEASE = 1 << 25,
+	SP_NEED_LOCK_FENCE = 1 << 26,
 };
 
 /* The static record of a case. All texts are static; lists end with NULL. */
@@ -113,6 +121,9 @@ struct sp_suite {
 struct sp_subject *sp_case_subject(struct sp_case *t);
 /* Short for the subject's provider. */
 struct sp_provider *sp_case_provider(struct sp_case *t);
+/* Short for the subject's store, and for its lock. */
+struct sp_store *sp_case_store(struct sp_case *t);
+struct sp_lock *sp_case_lock(struct sp_case *t);
 /* Short for the provider's declaration. */
 const struct sp_capabilities *sp_case_capabilities(struct sp_case *t);
 /*
@@ -128,6 +139,11 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t);
 void sp_case_own_sandbox(struct sp_case *t, const char *id);
 /* A second instance of the same subject with state of its own, as another process would have; owned by the runner. NULL after a recorded error. */
 struct sp_subject *sp_case_second(struct sp_case *t);
+/*
+ * Closes the subject and opens it again, as after a restart of the program; nothing that was got from it
+ * before may be used. NULL after a recorded error.
+ */
+struct sp_subject *sp_case_reopen(struct sp_case *t);
 /* The back end's control. Only with SP_NEED_CONTROL. */
 struct sp_control *sp_case_control(struct sp_case *t);
 /* A cancel that fires shortly before the case's deadline; pass it to every call that could hang. */

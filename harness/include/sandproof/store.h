@@ -12,9 +12,14 @@ extern "C" {
 #endif
 
 /*
- * Which sandbox belongs to a key. Texts are UTF-8 and kept byte-exact; NULL
- * in an optional field means that the field is absent, which is neither empty
- * nor null.
+ * Which sandbox belongs to a key. NULL in an optional field means that the
+ * field is absent, which is neither empty nor null.
+ *
+ * Texts are UTF-8 and kept byte-exact: nothing is normalised, folded, trimmed or cut. A key has at
+ * least one byte; whatever else it looks like (a path, a pattern, SQL), it is only text. Text that
+ * is not UTF-8 is SP_INVALID. Every store and lock takes keys of up to SP_KEY_TAKEN
+ * bytes and other texts of up to SP_VALUE_TAKEN bytes; a longer one is
+ * either kept whole or SP_INVALID with the limit in the message.
  */
 struct sp_record {
 	char *key;
@@ -28,6 +33,11 @@ struct sp_record {
 	/* Milliseconds since 1970, any signed 64-bit value. */
 	int64_t updated_at;
 };
+
+/* Bytes of a key that every store and lock takes. */
+#define SP_KEY_TAKEN 1024
+/* Bytes of any other text that every store takes. */
+#define SP_VALUE_TAKEN (64 * 1024)
 
 #define SP_RECORD_INIT { NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
@@ -46,7 +56,10 @@ struct sp_store_ops {
 	/*
 	 * Replaces the whole record of record->key: a field absent now is absent
 	 * afterwards. With `fence`: SP_CONFLICT when an upsert with a higher one was
-	 * acknowledged before. Acknowledged means durable where declared.
+	 * acknowledged before; del() forgets that with the record, an upsert without a fence does not
+	 * look at it. Without fences the last writer wins, also after a del(). Acknowledged means durable where
+	 * declared. A record that is damaged in the store is SP_PROTOCOL for get()
+	 * and is replaced by upsert(); other keys are not touched by it.
 	 */
 	int (*upsert)(void *self, const struct sp_record *record, const uint64_t *fence,
 		      struct sp_cancel *cancel, struct sp_error *err);
@@ -63,6 +76,20 @@ struct sp_store {
 };
 
 #define SP_STORE_INIT { NULL, NULL }
+
+/*
+ * The calls as functions: each looks at the reference, its version and the entry first (SP_INVALID,
+ * SP_UNSUPPORTED), then calls it. The declaration is NULL for a store that cannot be asked.
+ */
+const struct sp_store_capabilities *sp_store_capabilities(struct sp_store *store);
+int sp_store_get(struct sp_store *store, const char *key, struct sp_record *ret_record,
+		 bool *ret_found, struct sp_cancel *cancel, struct sp_error *err);
+int sp_store_upsert(struct sp_store *store, const struct sp_record *record, const uint64_t *fence,
+		    struct sp_cancel *cancel, struct sp_error *err);
+int sp_store_del(struct sp_store *store, const char *key, struct sp_cancel *cancel,
+		 struct sp_error *err);
+/* Closes and clears; an empty reference is fine. */
+void sp_store_done(struct sp_store *store);
 
 #define SP_LEASE_VERSION 1
 
@@ -84,13 +111,22 @@ struct sp_lease {
 
 #define SP_LEASE_INIT { NULL, NULL }
 
+/* The calls as functions, as for stores; of an empty lease the token is 0 and the signal NULL. */
+uint64_t sp_lease_fence(struct sp_lease *lease);
+struct sp_cancel *sp_lease_lost(struct sp_lease *lease);
+/* Gives the lock back and clears; an empty lease is fine. */
+void sp_lease_done(struct sp_lease *lease);
+
 #define SP_LOCK_VERSION 1
 
 struct sp_lock_ops {
 	unsigned version;
 	/* The declaration; lives as long as the lock service. */
 	const struct sp_lock_capabilities *(*capabilities)(void *self);
-	/* Waits until the caller is the one holder of `key` (text as is). SP_ABORTED, SP_TIMED_OUT, SP_UNAVAILABLE. */
+	/*
+	 * Waits until the caller is the one holder of `key` (text as is). Not re-entrant: the holder
+	 * itself waits as everybody does. SP_ABORTED, SP_TIMED_OUT, SP_UNAVAILABLE.
+	 */
 	int (*acquire)(void *self, const char *key, struct sp_cancel *cancel,
 		       struct sp_lease *ret_lease, struct sp_error *err);
 	/* Closes the service; leases are released before. */
@@ -104,6 +140,13 @@ struct sp_lock {
 };
 
 #define SP_LOCK_INIT { NULL, NULL }
+
+/* The calls as functions, as for stores. */
+const struct sp_lock_capabilities *sp_lock_capabilities(struct sp_lock *lock);
+int sp_lock_acquire(struct sp_lock *lock, const char *key, struct sp_cancel *cancel,
+		    struct sp_lease *ret_lease, struct sp_error *err);
+/* Closes and clears; an empty reference is fine. */
+void sp_lock_done(struct sp_lock *lock);
 
 #ifdef __cplusplus
 }

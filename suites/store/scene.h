@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What most cases do with a store: make a record, put it, look whether it is held exactly. */
+#ifndef SUITE_STORE_SCENE_H
+#define SUITE_STORE_SCENE_H
+
+#include <base/cleanup.h>
+#include <sandproof/case.h>
+
+/* struct sp_record got STORE_RECORD = SP_RECORD_INIT; */
+#define STORE_RECORD SP_CLEANUP(sp_record_done)
+
+/* A record with every field set, with texts of constants and the case: change the copy's pointers,
+ * free nothing. */
+struct sp_record store_record(struct sp_case *t, const char *key);
+/* Upserts without a fence; false after a recorded failure. */
+bool store_put(struct sp_case *t, struct sp_store *store, const struct sp_record *record);
+/* Checks that get() of the record's key answers exactly this record. */
+bool store_holds(struct sp_case *t, struct sp_store *store, const struct sp_record *record);
+/* Checks that get() of the key answers that there is none. */
+bool store_lacks(struct sp_case *t, struct sp_store *store, const char *key);
+/* Checks two records field by field, absent being different from every text. */
+bool store_same(struct sp_case *t, const struct sp_record *expected,
+		const struct sp_record *actual);
+
+#endif
