@@ -419,6 +419,39 @@ void sp_lock_done(struct sp_lock *lock)
 	CLOSE(lock, SP_LOCK_VERSION, close);
 }
 
+#define DOOR(entry, err, ...)                                                                      \
+	CALL(door, SP_BACKDOOR_VERSION, entry, "back door " #entry,                                \
+	     "this back end has no such thing", err, __VA_ARGS__)
+
+int sp_backdoor_count(struct sp_backdoor *door, const char *key, uint64_t *ret_count,
+		      struct sp_error *err)
+{
+	return DOOR(count, err, key, ret_count, err);
+}
+
+int sp_backdoor_raw(struct sp_backdoor *door, const char *key, char **ret_text,
+		    struct sp_error *err)
+{
+	return DOOR(raw, err, key, ret_text, err);
+}
+
+int sp_backdoor_damage(struct sp_backdoor *door, const char *key, enum sp_damage how,
+		       struct sp_error *err)
+{
+	return DOOR(damage, err, key, how, err);
+}
+
+int sp_backdoor_trouble(struct sp_backdoor *door, enum sp_trouble trouble, bool begin,
+			struct sp_error *err)
+{
+	return DOOR(trouble, err, trouble, begin, err);
+}
+
+int sp_backdoor_expire(struct sp_backdoor *door, const char *key, struct sp_error *err)
+{
+	return DOOR(expire, err, key, err);
+}
+
 /* ---- subject ---- */
 
 const char *sp_subject_kind_name(enum sp_subject_kind kind)
@@ -449,6 +482,7 @@ void sp_subject_done(struct sp_subject *subject)
 	/* What stands on others goes first; the platform belongs to the provider; control sees the others go. */
 	CLOSE(&subject->ensure, SP_ENSURE_VERSION, close);
 	CLOSE(&subject->journal, SP_JOURNAL_VERSION, close);
+	CLOSE(&subject->backdoor, SP_BACKDOOR_VERSION, close);
 	CLOSE(&subject->lock, SP_LOCK_VERSION, close);
 	CLOSE(&subject->store, SP_STORE_VERSION, close);
 	CLOSE(&subject->provider, SP_PROVIDER_VERSION, close);

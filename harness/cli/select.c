@@ -116,6 +116,8 @@ const char *cli_need_name(unsigned bit)
 		{ SP_NEED_MULTI_PROCESS, "multi-process" },
 		{ SP_NEED_LEASE, "lease" },
 		{ SP_NEED_LOCK_FENCE, "lock-fence" },
+		{ SP_NEED_PEER, "other-processes" },
+		{ SP_NEED_BACKDOOR, "back-door" },
 	};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++)

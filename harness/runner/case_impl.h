@@ -66,6 +66,8 @@ struct sp_case {
 	bool sandbox_failed;
 	/* Second instances, closed after the case. */
 	struct sp_case_second *seconds;
+	/* Other processes, killed after the case. */
+	struct sp_peer *peers;
 };
 
 struct sp_case_second {

@@ -72,6 +72,16 @@ void sp_guard_leave(struct sp_guard *guard)
 	atomic_fetch_sub(&guard->options.shared->in_call, 1);
 }
 
+void sp_guard_enter_other(struct sp_guard *guard)
+{
+	sp_guard_enter(guard, "a call in another process");
+}
+
+void sp_guard_leave_other(struct sp_guard *guard)
+{
+	sp_guard_leave(guard);
+}
+
 const char *sp_guard_pending(struct sp_guard *guard)
 {
 	struct sp_shared *shared = guard->options.shared;

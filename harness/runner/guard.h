@@ -50,6 +50,9 @@ void sp_guard_vnote(struct sp_guard *guard, const char *format, va_list args)
 /* What the runner does for itself is no part of the case's dialogue. */
 void sp_guard_mute(struct sp_guard *guard, bool mute);
 
+/* Around the wait for another process that is inside the subject. */
+void sp_guard_enter_other(struct sp_guard *guard);
+void sp_guard_leave_other(struct sp_guard *guard);
 /* Name of a call that has not returned, or NULL. */
 const char *sp_guard_pending(struct sp_guard *guard);
 /* Keeps a handle over the end of the case: sp_guard_drop_handles() leaves it. */

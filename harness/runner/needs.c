@@ -159,6 +159,10 @@ bool sp_needs_met(const struct sp_case_def *def, const struct sp_subject *subjec
 		sp_buf_adds(ret_reason, "needs control: this back end has none");
 		return false;
 	}
+	if (def->needs & SP_NEED_BACKDOOR && !subject->backdoor.ops) {
+		sp_buf_adds(ret_reason, "needs a back door: this back end has none");
+		return false;
+	}
 	if (!stores_met(def->needs, subject, ret_reason))
 		return false;
 	if (!(def->needs & declared_needs()))

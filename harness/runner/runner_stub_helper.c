@@ -504,6 +504,67 @@ static void case_hang_with_orphan(struct sp_case *t)
 	case_pid_then_hang(t);
 }
 
+static void peer_echo(struct sp_peer_side *side)
+{
+	char line[64];
+
+	sp_side_say(side, "%.*s %d", (int)side->arg_len, (const char *)side->arg,
+		    side->subject->provider.ops != NULL);
+	while (sp_side_hear(side, line, sizeof(line)))
+		sp_side_say(side, "heard %s", line);
+}
+
+static void peer_crash(struct sp_peer_side *side)
+{
+	(void)side;
+	abort();
+}
+
+static void peer_hang(struct sp_peer_side *side)
+{
+	sp_side_say(side, "begun");
+	for (;;)
+		pause();
+}
+
+/* A subject of its own, lines both ways, an end of its own, a crash and a kill that are told apart. */
+static void case_peer(struct sp_case *t)
+{
+	struct sp_peer *echo = sp_case_peer(t, SP_PEER_PLAIN, peer_echo, "word", 4);
+	struct sp_peer *crash = sp_case_peer(t, SP_PEER_PLAIN, peer_crash, NULL, 0);
+	struct sp_peer *hang = sp_case_peer(t, SP_PEER_PLAIN, peer_hang, NULL, 0);
+
+	SP_CHECK_STR(t, "word 1", sp_peer_hear(echo), "the argument and the subject arrive");
+	SP_CHECK(t, sp_peer_say(echo, "%d", 7), "a line goes there");
+	SP_CHECK_STR(t, "heard 7", sp_peer_hear(echo), "and comes back");
+	SP_CHECK(t, sp_peer_end(echo), "it ends by itself");
+	SP_CHECK(t, !sp_peer_end(crash), "a crash is no end");
+	SP_CHECK_STR(t, "begun", sp_peer_hear(hang), "it hangs");
+	sp_peer_kill(hang);
+	SP_CHECK_STR(t, NULL, sp_peer_hear(hang), "nothing comes after a kill");
+}
+
+static void case_peer_left(struct sp_case *t)
+{
+	SP_CHECK_STR(t, "begun", sp_peer_hear(sp_case_peer(t, SP_PEER_PLAIN, peer_hang, NULL, 0)),
+		     "it is left running");
+}
+
+/* A case that did not say that it starts processes has none. */
+static void case_peer_undeclared(struct sp_case *t)
+{
+	SP_CHECK(t, true, "fine");
+	sp_case_peer(t, SP_PEER_PLAIN, peer_hang, NULL, 0);
+}
+
+static void case_reopen(struct sp_case *t)
+{
+	struct sp_subject *subject = sp_case_subject(t);
+
+	SP_CHECK(t, sp_case_reopen(t) == subject, "it is opened again in its place");
+	SP_CHECK(t, subject->provider.ops != NULL, "and has its tables");
+}
+
 static void case_leak_fd(struct sp_case *t)
 {
 	SP_CHECK(t, dup(STDIN_FILENO) >= 0, "a descriptor");
@@ -683,6 +744,10 @@ static const struct sp_case_def cases[] = {
 	CASE("stub.hang.unremovable", case_hang_unremovable, .needs = SP_NEED_FRESH),
 	CASE("stub.hang.orphan", case_hang_with_orphan, .needs = SP_NEED_NO_SANDBOX),
 	CASE("stub.hang.pending", case_pending, .level = SP_MUST),
+	CASE("stub.peer.talks", case_peer, .needs = SP_NEED_PEER),
+	CASE("stub.peer.left", case_peer_left, .needs = SP_NEED_PEER),
+	CASE("stub.peer.undeclared", case_peer_undeclared, .level = SP_MUST),
+	CASE("stub.context.reopen", case_reopen, .level = SP_MUST),
 	CASE("stub.leak.orphan", case_leak_orphan, .level = SP_MUST),
 	CASE("stub.leak.child", case_leak_child, .level = SP_MUST),
 	CASE("stub.leak.descriptor", case_leak_fd, .level = SP_MUST),

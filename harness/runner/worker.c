@@ -15,6 +15,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#include "nursery.h"
 #include "procs.h"
 
 /* What removing things after a case may take. */
@@ -158,6 +159,18 @@ static void become_worker(const struct sp_worker_options *options)
 	redirect(options->log_path);
 }
 
+/* The processes of cases come from one that has nothing open yet. */
+static bool start_nursery(struct sp_worker *w)
+{
+	const struct sp_selection *selection = &w->options->run->selection;
+
+	w->nursery = -1;
+	for (size_t i = 0; i < selection->len; i++)
+		if (selection->cases[i]->needs & SP_NEED_PEER)
+			return !sp_nursery_start(w->options, &w->nursery);
+	return true;
+}
+
 static bool set_up(struct sp_worker *w)
 {
 	const struct sp_worker_options *o = w->options;
@@ -208,6 +221,7 @@ static void tear_down(struct sp_worker *w)
 	while (w->n_stuck)
 		free(w->stuck[--w->n_stuck]);
 	free(w->stuck);
+	sp_close(w->nursery);
 }
 
 static _Noreturn void quit(struct sp_worker *w)
@@ -285,7 +299,7 @@ int sp_worker_main(const struct sp_worker_options *options)
 	if (!w)
 		return SP_EXIT_HARNESS;
 	w->options = options;
-	if (!set_up(w))
+	if (!start_nursery(w) || !set_up(w))
 		return SP_EXIT_HARNESS;
 	for (;;) {
 		int type = sp_wire_recv(&w->wire, options->sock, 0);

@@ -34,6 +34,8 @@ struct sp_worker {
 	struct sp_guard *guard;
 	struct sp_opened opened[SP_SUBJECT_KIND_MAX_];
 	struct sp_leaks *leaks;
+	/* Where other processes are ordered, or -1. */
+	int nursery;
 	/* Numbers given out by sp_case_unique(). */
 	unsigned unique;
 	/* Case that leaks are laid to. */

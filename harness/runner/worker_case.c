@@ -6,6 +6,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#include "peer.h"
 #include "worker.h"
 
 /* The case's own cancel fires before the supervisor's deadline, so that a hang ends as a check that says what hung. */
@@ -111,6 +112,7 @@ static void tear_down(struct sp_case *t)
 		t->worker->retire = true;
 		return;
 	}
+	sp_peers_end(t);
 	sp_guard_drop_handles(t->guard);
 	remove_made(t);
 	sp_case_release(t);

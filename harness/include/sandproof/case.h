@@ -62,6 +62,10 @@ enum sp_need {
 	/* Of a lock: a lease can be lost; leases carry tokens. */
 	SP_NEED_LEASE = 1 << 25,
 	SP_NEED_LOCK_FENCE = 1 << 26,
+	/* Other processes (sp_case_peer); met everywhere. */
+	SP_NEED_PEER = 1 << 27,
+	/* A subject with a back door. */
+	SP_NEED_BACKDOOR = 1 << 28,
 };
 
 /* The static record of a case. All texts are static; lists end with NULL. */
@@ -155,6 +159,56 @@ const char *sp_case_unique(struct sp_case *t);
 /* Printf into memory that lives as long as the case. */
 const char *sp_case_format(struct sp_case *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* ---- Other processes ---- */
+
+/* Another process of a case; opaque. It is killed at the end of the case at the latest. */
+struct sp_peer;
+
+/* What the function in another process gets. It has no case: it tells what it saw, and the case judges. */
+struct sp_peer_side {
+	/* An instance of the case's subject that this process opened; closed after the function. */
+	struct sp_subject *subject;
+	/* Fires when the case's does. */
+	struct sp_cancel *cancel;
+	/* A copy of the argument. */
+	const void *arg;
+	size_t arg_len;
+};
+typedef void (*sp_peer_fn)(struct sp_peer_side *side);
+
+/* Where another process finds its temporary files, and with them the data of subjects that live there. */
+enum sp_peer_place {
+	SP_PEER_PLAIN = 0,
+	/* An empty file system of 1 MiB. */
+	SP_PEER_SMALL_DISK,
+	/* The same files, read-only. */
+	SP_PEER_READ_ONLY_DISK,
+};
+
+/*
+ * Starts another process, which opens the subject and runs `fn` with a copy of `arg` (at most 60 KiB).
+ * What it makes is not tracked: tell of its sandboxes by sp_case_own_sandbox(). NULL after a
+ * recorded error, or a recorded skip where this machine has no such place. Where the subject cannot be opened, that is an
+ * error of the case; in a place other than the plain one it is an answer (sp_peer_refused).
+ */
+struct sp_peer *sp_case_peer(struct sp_case *t, enum sp_peer_place place, sp_peer_fn fn,
+			     const void *arg, size_t arg_len);
+/* Why the subject could not be opened over there; 0 when it could. */
+int sp_peer_refused(struct sp_peer *peer, struct sp_error *err);
+/* Sends a line; false when nobody reads it any more. */
+bool sp_peer_say(struct sp_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The next line from there, valid until the next call; NULL when there will be none, or the case's cancel fired. */
+const char *sp_peer_hear(struct sp_peer *peer);
+/* SIGKILL, at whatever it is doing; returns when it is dead. */
+void sp_peer_kill(struct sp_peer *peer);
+/* Closes the lines to it and hears it to its end; true when its function returned and its subject was closed. */
+bool sp_peer_end(struct sp_peer *peer);
+
+/* The same from within: a line to the case, a line from it; false when the case is gone. */
+bool sp_side_say(struct sp_peer_side *side, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+bool sp_side_hear(struct sp_peer_side *side, char *buffer, size_t size);
 
 /* ---- Verdicts. The first failure is the case's verdict; later ones are added to its evidence. ---- */
 

@@ -6,6 +6,7 @@
 #ifndef SANDPROOF_SUBJECT_H
 #define SANDPROOF_SUBJECT_H
 
+#include <sandproof/backdoor.h>
 #include <sandproof/control.h>
 #include <sandproof/ensure.h>
 #include <sandproof/journal.h>
@@ -34,8 +35,9 @@ const char *sp_subject_kind_name(enum sp_subject_kind kind);
 #define SP_SUBJECT_VERSION 1
 
 /*
- * An open subject. Exactly the table of its kind is filled; `control` and
- * `platform` are filled where the back end has them. Freed as one.
+ * An open subject. The table of its kind is filled, and the tables that it stands on: a journal stands
+ * on a provider, ensure on a provider, a store and a lock. `control`, `platform` and `backdoor`
+ * are filled where the back end has them. Freed as one.
  */
 struct sp_subject {
 	unsigned version;
@@ -48,6 +50,8 @@ struct sp_subject {
 	struct sp_platform platform;
 	/* Owned; ops NULL where the back end has none. */
 	struct sp_control control;
+	/* Of a store or lock; ops NULL where the back end has none. */
+	struct sp_backdoor backdoor;
 	/* What close() frees besides the tables; private to the opener. */
 	void *opener;
 };
