@@ -70,12 +70,24 @@
 	"exit $c\n"
 
 /* r is the exit code: 1 as long as it is not sure that nothing can start. */
-#define KILL_MARKER "[[ -d @D@ ]]||mkdir -pm700 -- @D@;: >@D@/@ID@.killed||r=1\n"
+#define KILL_MARKER "[[ -d @D@ ]]||command -p mkdir -pm700 -- @D@;: >@D@/@ID@.killed||r=1\n"
 
 /* Valid only with its newline, and only if the group's leader carries the mark. */
-#define KILL_FIND "read -r g <@D@/@ID@.pg&&[[ $g = [1-9]* ]]&&owned \"$g\"&&r=0||g=\n"
+#define KILL_FIND                                                                                  \
+	"read -r g <@D@/@ID@.pg&&[[ $g = [1-9]* ]]&&mapfile -s15 l <\"/proc/$g/limits\"&&"         \
+	"[[ ${l[*]} = *' @MARK@ '* ]]&&r=0||g=\n"
 
 #define KILL_SEND "[[ $g ]]&&kill -@SIG@ -- \"-$g\"\n"
+
+/*
+ * The common case, and cheap: the leader is gone, nothing carries the mark, and nobody has started
+ * a process since we were started, so nobody can have moved on while we looked. After another signal
+ * than KILL the group may hold one that has put the mark away.
+ */
+#define KILL_LOOK                                                                                  \
+	"cd /proc;k=;for p in [1-9]*;do((p==1||p==$$))||{ mapfile -s15 l <$p/limits&&"             \
+	"[[ ${l[*]} = *' @MARK@ '* ]]&&k=1;};done;read -r l l l l n <loadavg\n"                    \
+	"[[ $k || $n != $$ || $g && -e $g ]]||{ ((@SIG@!=9))&&kill -0 -- \"-$g\";}||exit $r\n"
 
 /* Most groups are gone before the first look is over; then in growing steps. */
 #define KILL_GRACE                                                                                 \
@@ -83,16 +95,24 @@
 	"nap .00001;for((i=0;i<20;i++));do group||break;nap .0003;done;"                           \
 	"for((i=0;i<@GRACE@;i++));do group||break;nap;done;fi\n"
 
-#define KILL_ESCALATE                                                                              \
-	"if [[ $g ]]&&kill -KILL -- \"-$g\";then "                                                 \
-	"nap .00001;for((i=0;i<500;i++));do group||break;"                                         \
-	"kill -KILL -- \"-$g\";((i<20))&&nap .0001||nap;done;fi\n"
+#define KILL_ESCALATE "[[ $g ]]&&((@SIG@!=9))&&group&&kill -KILL -- \"-$g\"\n"
 
+/*
+ * Looks at everything, then at what was started since, by number: whoever goes up the numbers
+ * meets a process before those that it starts, so a chain of processes is caught. Two looks at
+ * everything that find nothing, while nothing is started, prove that nothing is left: what was
+ * not yet to be seen in the first one is in the second. Where others start processes all the time, or
+ * the kernel does not tell the last number, ten looks that find nothing have to do.
+ * What was killed must be seen dead.
+ */
 #define KILL_WALK                                                                                  \
-	"for((i=0;i<500;i++));do k=;for p in /proc/[0-9]*;do "                                     \
-	"mapfile -s15 l <\"$p/limits\"&&[[ ${l[*]} = *' @MARK@ '* ]]&&p=${p#/proc/}&&"             \
-	"alive \"$p\"&&{ k=1;kill -KILL \"$p\";};done;"                                            \
-	"[[ $k ]]||break;((i<20))&&nap .0003||nap;done;[[ ! $k ]]||r=1\n"
+	"d=();for((i=b=c=q=0;i<1000;i++));do k=;n=0;read -r l l l l n </proc/loadavg\n"            \
+	"if((b&&b<n&&n<b+500));then c=0;for((p=b+1;p<=n;p++));do look $p;done;"                    \
+	"else((c=n==b?c+1:1));a=();for p in /proc/[1-9]*;do a[${p#/proc/}]=;done;"                 \
+	"for p in ${!a[*]};do look $p;done;fi;((b=n<$$?0:n))\n"                                    \
+	"if [[ $k ]];then c=0 q=0;elif((++q>9||(b&&c>1)));then "                                   \
+	"for p in ${!d[*]};do look $p;done;[[ ! $k && $g ]]&&group&&k=1&&kill -KILL -- \"-$g\";"   \
+	"[[ $k ]]||break;((i<20))&&nap .0001||nap;fi;done;[[ ! $k ]]||r=1\n"
 
 #define SIGNAL_SEND "kill -@SIG@ -- \"-$g\"||r=3\n"
 
@@ -163,6 +183,7 @@ struct sp_render_steps sp_render_steps(void)
 		    .kill_marker = KILL_MARKER,
 		    .kill_find = KILL_FIND,
 		    .kill_send = KILL_SEND,
+		    .kill_look = KILL_LOOK,
 		    .kill_grace = KILL_GRACE,
 		    .kill_escalate = KILL_ESCALATE,
 		    .kill_walk = KILL_WALK,

@@ -127,19 +127,21 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	return out->error;
 }
 
+/* r is the exit code, g the group. */
+#define BEGIN "exec 2>/dev/null;r=0;g=\n"
+
 /*
- * What kill and signal stand on: r is the exit code, g the group. owned PID
- * carries the mark; alive PID is no zombie; group: something of the group is
- * alive; nap: a hundredth of a second or as long as told. mapfile is twice as
- * fast as read here. A nap waits for a datagram that nobody sends: no process,
- * no file, and the processor goes to whoever is dying.
+ * owned PID carries the mark; alive PID is no zombie; group: something of the group is alive;
+ * look PID kills what is owned and alive and notes it in d; nap: a hundredth of a second or as
+ * long as told. mapfile is twice as fast as read here. A nap waits for a datagram that nobody
+ * sends: no process, no file, and the processor goes to whoever is dying.
  */
 #define HELPERS                                                                                    \
-	"exec 2>/dev/null;r=0;g=\n"                                                                \
 	"owned(){ mapfile -s15 l <\"/proc/$1/limits\"&&[[ ${l[*]} = *' @MARK@ '* ]];}\n"           \
 	"alive(){ mapfile -d '' s <\"/proc/$1/stat\"&&s=${s##*) }&&[[ $s && $s != [ZX]* ]];}\n"    \
 	"group(){ kill -0 -- \"-$g\"||return;for p in /proc/[0-9]*;do "                            \
 	"alive \"${p#/proc/}\"&&{ set -- $s;[[ $3 = \"$g\" ]]&&return;};done;return 1;}\n"         \
+	"look(){ owned $1&&alive $1&&{ k=1;d[$1]=;kill -KILL $1;};}\n"                             \
 	"nap(){ read -rt ${1-.01} s <>/dev/udp/127.0.0.1/9;(($?>128))||command -p sleep "          \
 	"${1-.01};}\n"
 
@@ -148,7 +150,7 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	"for((i=0;i<500;i++));do read -r g <@D@/@ID@.pg&&break;g=;nap;done\n"                      \
 	"[[ $g ]]||exit 4;[[ $g = [1-9]* ]]&&owned \"$g\"||exit 3\n"
 
-/* Joins helpers, pieces (ended by NULL) and the exit. */
+/* Joins the beginning, pieces (ended by NULL) and the exit. */
 static int compose_signal(const char *private_dir, const char *id, uint64_t mark, int signal,
 			  uint32_t grace_ms, const char *const *pieces, struct sp_buf *out)
 {
@@ -163,7 +165,7 @@ static int compose_signal(const char *private_dir, const char *id, uint64_t mark
 	    {"@SIG@", signal_text}, {"@GRACE@", grace}, {NULL, NULL},
 	};
 
-	add_piece(out, HELPERS, values);
+	add_piece(out, BEGIN, values);
 	for (; *pieces; pieces++)
 		add_piece(out, *pieces, values);
 	sp_buf_adds(out, "exit $r\n");
@@ -175,13 +177,11 @@ int render_compose_kill(const struct sp_render_steps *steps, const char *private
 			struct sp_buf *out)
 {
 	const struct sp_render_shell *shell = &steps->shell;
-	const char *const pieces[] = {shell->kill_marker,
-				      shell->kill_find,
-				      shell->kill_send,
-				      shell->kill_grace,
-				      shell->kill_escalate,
-				      shell->kill_walk,
-				      NULL};
+	/* A shell reads line by line: what comes after the look costs only where it is needed. */
+	const char *const pieces[] = {
+	    shell->kill_marker, shell->kill_find,     shell->kill_send, shell->kill_look, HELPERS,
+	    shell->kill_grace,  shell->kill_escalate, shell->kill_walk, NULL,
+	};
 
 	return compose_signal(private_dir, id, mark, signal, grace_ms, pieces, out);
 }
@@ -189,7 +189,7 @@ int render_compose_kill(const struct sp_render_steps *steps, const char *private
 int render_compose_signal(const struct sp_render_steps *steps, const char *private_dir,
 			  const char *id, uint64_t mark, int signal, struct sp_buf *out)
 {
-	const char *const pieces[] = {FIND_TO_SIGNAL, steps->shell.signal_send, NULL};
+	const char *const pieces[] = {HELPERS, FIND_TO_SIGNAL, steps->shell.signal_send, NULL};
 
 	return compose_signal(private_dir, id, mark, signal, 0, pieces, out);
 }

@@ -114,7 +114,7 @@ static const char *const texts[] = {
     "umask",
     "pwd; cd -; cd /; cd -; echo \"$OLDPWD\"",
     "echo $SHLVL; bash -c 'echo $SHLVL'",
-    "grep Sig /proc/self/status",
+    "grep -E 'Sig(Pnd|Blk|Ign|Cgt)' /proc/self/status",
     "ls -l /proc/self/fd | sed 's/.* //' | sort; ls /proc/$$/fd",
     "cat; echo $?; read x; echo $?",
     "tr '\\0' ' ' </proc/$$/cmdline | cut -c1-40",

@@ -72,6 +72,8 @@ struct sp_render_shell {
 	const char *kill_find;
 	/* Send the signal asked for. */
 	const char *kill_send;
+	/* Ends the kill where it is sure that nothing is left. */
+	const char *kill_look;
 	/* Wait up to the grace for the group to be gone. */
 	const char *kill_grace;
 	/* KILL what is left of the group. */
