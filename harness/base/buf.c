@@ -203,6 +203,10 @@ static const char *json_escape(unsigned char c, char scratch[8])
 		return "\\r";
 	case '\t':
 		return "\\t";
+	case '\b':
+		return "\\b";
+	case '\f':
+		return "\\f";
 	default:
 		if (c >= 0x20)
 			return NULL;

@@ -247,7 +247,7 @@ static const struct {
 } json_texts[] = {
 	{ "", "\"\"" },
 	{ "a\"b\\c/", "\"a\\\"b\\\\c/\"" },
-	{ "\n\r\t\b\f\x01\x1F\x7F", "\"\\n\\r\\t\\u0008\\u000c\\u0001\\u001f\x7F\"" },
+	{ "\n\r\t\b\f\x01\x1F\x7F", "\"\\n\\r\\t\\b\\f\\u0001\\u001f\x7F\"" },
 	{ "\xC3\xA9\xF0\x9F\x98\x80", "\"\xC3\xA9\xF0\x9F\x98\x80\"" },
 	{ "a\xFFz", "\"a\xEF\xBF\xBDz\"" },
 	{ "a\xE2\x82", "\"a\xEF\xBF\xBD\"" },
