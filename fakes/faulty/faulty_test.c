@@ -31,7 +31,7 @@ Test(faulty, every_fault_is_found_by_its_id)
 static int set_functions(const struct sp_fault *fault)
 {
 	return !!fault->change_steps + !!fault->wrap_transport + !!fault->wrap_provider +
-	       !!fault->wrap_store + !!fault->wrap_lock +
+	       !!fault->wrap_store + !!fault->wrap_lock + !!fault->wrap_ensure +
 	       !!fault->change_journal;
 }
 
@@ -48,6 +48,8 @@ static bool fits_seam(const struct sp_fault *fault)
 		return fault->wrap_store;
 	case SP_FAULT_LOCK:
 		return fault->wrap_lock;
+	case SP_FAULT_ENSURE:
+		return fault->wrap_ensure;
 	case SP_FAULT_JOURNAL_STEP:
 		return fault->change_journal;
 	}

@@ -45,15 +45,10 @@ static void lease_lost(void *arg)
 	sp_cancel_abort(a->work, LEASE_LOST);
 }
 
-static struct sp_cancel *lost_signal(struct attempt *a)
-{
-	return a->lease.ops->lost ? a->lease.ops->lost(a->lease.self) : NULL;
-}
-
 /* Where a lease can be lost, work stops with it as it stops with the caller's cancel. */
 static int tie_work(struct attempt *a, struct sp_error *err)
 {
-	struct sp_cancel *lost = lost_signal(a);
+	struct sp_cancel *lost = sp_lease_lost(&a->lease);
 	int rc = 0;
 
 	if (!lost) {
@@ -74,15 +69,14 @@ static int tie_work(struct attempt *a, struct sp_error *err)
 static void untie_work(struct attempt *a)
 {
 	sp_cancel_unwatch(a->caller, a->caller_watch);
-	if (a->lease.ops)
-		sp_cancel_unwatch(lost_signal(a), a->lost_watch);
+	sp_cancel_unwatch(sp_lease_lost(&a->lease), a->lost_watch);
 	a->work = sp_cancel_unref(a->work);
 	a->caller = sp_cancel_unref(a->caller);
 }
 
 int attempt_check(struct attempt *a, struct sp_error *err)
 {
-	struct sp_cancel *lost = lost_signal(a);
+	struct sp_cancel *lost = sp_lease_lost(&a->lease);
 
 	if (lost && sp_cancel_check(lost, NULL))
 		return sp_error_set(err, SP_UNAVAILABLE,
@@ -117,8 +111,7 @@ static int check_owner(struct attempt *a, struct sp_error *err)
 
 static int read_record(struct attempt *a, struct sp_error *err)
 {
-	struct sp_store *store = a->options->store;
-	int rc = store->ops->get(store->self, a->key, &a->record, &a->found, a->work, err);
+	int rc = sp_store_get(a->options->store, a->key, &a->record, &a->found, a->work, err);
 
 	if (!rc && a->found)
 		rc = check_owner(a, err);
@@ -138,7 +131,7 @@ int attempt_begin(struct attempt *a, const struct sp_ensure_options *options, bo
 	if (rc)
 		return rc;
 	snprintf(name, sizeof(name), LOCK_PREFIX "%s", a->key);
-	rc = options->lock->ops->acquire(options->lock->self, name, a->caller, &a->lease, err);
+	rc = sp_lock_acquire(options->lock, name, a->caller, &a->lease, err);
 	if (rc)
 		return rc;
 	rc = tie_work(a, err);
@@ -149,8 +142,7 @@ void attempt_done(struct attempt *a)
 {
 	sp_sandbox_done(&a->sandbox);
 	untie_work(a);
-	if (a->lease.ops)
-		a->lease.ops->release(a->lease.self);
+	sp_lease_done(&a->lease);
 	sp_snapshot_ref_done(&a->snapshot);
 	sp_record_done(&a->record);
 }
@@ -160,11 +152,10 @@ void attempt_done(struct attempt *a)
 /* The fence that the store can judge; NULL: none. */
 static const uint64_t *fence_of(struct attempt *a, uint64_t *fence)
 {
-	const struct sp_store_capabilities *store =
-		a->options->store->ops->capabilities(a->options->store->self);
+	const struct sp_store_capabilities *store = sp_store_capabilities(a->options->store);
 
-	*fence = a->lease.ops->fence ? a->lease.ops->fence(a->lease.self) : 0;
-	return store->fence && *fence ? fence : NULL;
+	*fence = sp_lease_fence(&a->lease);
+	return store && store->fence && *fence ? fence : NULL;
 }
 
 int attempt_store(struct attempt *a, const char *sandbox_id, const char *snapshot_id,
@@ -185,8 +176,7 @@ int attempt_store(struct attempt *a, const char *sandbox_id, const char *snapsho
 	uint64_t fence;
 	int rc = attempt_check(a, err);
 
-	return rc ? rc :
-		    o->store->ops->upsert(o->store->self, &record, fence_of(a, &fence), a->work, err);
+	return rc ? rc : sp_store_upsert(o->store, &record, fence_of(a, &fence), a->work, err);
 }
 
 /* ---- Removing ---- */

@@ -51,12 +51,12 @@ static int check_wishes(const struct sp_ensure_options *o, int64_t *ret_age_ms, 
 	return rc;
 }
 
-const char *sp_ensure_pairing(const struct sp_store *store, const struct sp_lock *lock)
+const char *sp_ensure_pairing(struct sp_store *store, struct sp_lock *lock)
 {
-	const struct sp_store_capabilities *s = store->ops->capabilities(store->self);
-	const struct sp_lock_capabilities *l = lock->ops->capabilities(lock->self);
+	const struct sp_store_capabilities *s = sp_store_capabilities(store);
+	const struct sp_lock_capabilities *l = sp_lock_capabilities(lock);
 
-	if (l->multi_process || !(s->durable || s->multi_process))
+	if (!s || !l || l->multi_process || !(s->durable || s->multi_process))
 		return NULL;
 	return "the lock excludes only within this process, while the store outlives it or is shared with "
 	       "others: two processes that ensure one key can make two sandboxes; take the store's own "
@@ -308,7 +308,7 @@ static int ensure_destroy(void *self SP_UNUSED, const struct sp_ensure_options *
 	if (!rc)
 		rc = retire(&a, err);
 	if (!rc)
-		rc = options->store->ops->del(options->store->self, a.key, a.work, err);
+		rc = sp_store_del(options->store, a.key, a.work, err);
 	return rc;
 }
 

@@ -45,6 +45,6 @@ int sp_ensure_open(const struct sp_ensure_settings *settings, struct sp_ensure *
  * Why these two should not stand together where several processes (or instances) ensure, as one sentence; NULL: they may.
  * Static text.
  */
-const char *sp_ensure_pairing(const struct sp_store *store, const struct sp_lock *lock);
+const char *sp_ensure_pairing(struct sp_store *store, struct sp_lock *lock);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef SANDPROOF_SEAMS_H
 #define SANDPROOF_SEAMS_H
 
+#include <sandproof/ensure.h>
 #include <sandproof/journal.h>
 #include <sandproof/provider.h>
 #include <sandproof/store.h>
@@ -261,6 +262,8 @@ enum sp_fault_seam {
 	SP_FAULT_LOCK,
 	/* Replaces one step of our journal; needs our journal, on any provider. */
 	SP_FAULT_JOURNAL_STEP,
+	/* Wraps ensure, and through its options what it stands on: works on any of them. */
+	SP_FAULT_ENSURE,
 };
 
 #define SP_FAULT_VERSION 1
@@ -288,6 +291,7 @@ struct sp_fault {
 	int (*wrap_store)(struct sp_store *store, struct sp_error *err);
 	int (*wrap_lock)(struct sp_lock *lock, struct sp_error *err);
 	void (*change_journal)(struct sp_journal_steps *steps);
+	int (*wrap_ensure)(struct sp_ensure *ensure, struct sp_error *err);
 };
 
 #ifdef __cplusplus
