@@ -2,6 +2,7 @@
 #include <base/clock.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -34,20 +35,40 @@ void sp_wall_format(int64_t wall_ms, char *buffer, size_t size)
 		buffer[0] = '\0';
 }
 
+#define LEAST_SCALE 0.1
+#define MOST_SCALE 1000
+
+/* False for what is not a number. */
+static bool parse_scale(const char *text, double *ret_scale)
+{
+	char *end = NULL;
+	double scale = strtod(text, &end);
+
+	/* The last comparison is false for a NaN. */
+	if (!*text || *end || !(scale == scale))
+		return false;
+	*ret_scale = scale;
+	return true;
+}
+
 /* Read at each call, so that a test can set it. */
 static double time_scale(void)
 {
 	const char *text = getenv("SANDPROOF_TIME_SCALE");
-	char *end = NULL;
 	double scale;
 
-	if (!text || !*text)
+	if (!text || !parse_scale(text, &scale))
 		return 1;
-	scale = strtod(text, &end);
-	/* The last comparison is false for what is not a number. */
-	if (*end || !(scale == scale))
-		return 1;
-	return scale < 0.1 ? 0.1 : scale > 1000 ? 1000 : scale;
+	return scale < LEAST_SCALE ? LEAST_SCALE : scale > MOST_SCALE ? MOST_SCALE : scale;
+}
+
+bool sp_time_scale_valid(void)
+{
+	const char *text = getenv("SANDPROOF_TIME_SCALE");
+	double scale;
+
+	return !text || !*text ||
+	       (parse_scale(text, &scale) && scale >= LEAST_SCALE && scale <= MOST_SCALE);
 }
 
 uint64_t sp_deadline_ms(uint64_t milliseconds)

@@ -287,19 +287,38 @@ static int write_beside(const char *temporary, const char *path, const void *dat
 	return rc;
 }
 
+/* Devices and pipes are written to: a rename would put a file in their place. */
+static int write_into(const char *path, const void *data, size_t len)
+{
+	int fd SP_CLOSE = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = sp_write_all(fd, data, len);
+	return !rc && close(SP_TAKE_FD(fd)) ? -errno : rc;
+}
+
 int sp_write_file(const char *path, const void *data, size_t len, mode_t mode,
 		  struct sp_error *err)
 {
 	char *temporary SP_FREE = NULL;
+	/* What a link leads to is replaced, not the link. */
+	char *real SP_FREE = realpath(path, NULL);
+	const char *target = real ? real : path;
+	struct stat st;
 	char id[13];
 	int rc;
 
 	sp_random_id(id, 12);
-	if (asprintf(&temporary, "%s.%s", path, id) < 0) {
+	if (asprintf(&temporary, "%s.%s", target, id) < 0) {
 		temporary = NULL;
 		return sp_error_set(err, SP_INTERNAL, "no memory for a path");
 	}
-	rc = write_beside(temporary, path, data, len, mode);
+	if (!stat(target, &st) && !S_ISREG(st.st_mode))
+		rc = write_into(path, data, len);
+	else
+		rc = write_beside(temporary, target, data, len, mode);
 	return rc ? sp_error_set_errno(err, -rc, "cannot write %s", path) : 0;
 }
 

@@ -22,7 +22,10 @@ int sp_remove_tree_at(int dirfd, const char *name);
 int sp_mkdirs(const char *path, mode_t mode);
 /* Reads a file whole; SP_IO, or SP_INVALID beyond `max`. */
 int sp_read_file(const char *path, size_t max, struct sp_bytes *ret_bytes, struct sp_error *err);
-/* Writes a file whole under a temporary name beside it, then renames. */
+/*
+ * Writes a file whole under a temporary name beside it, then renames. A link stays and what it leads
+ * to is replaced; a device or pipe is written into and stays. SP_IO names the path.
+ */
 int sp_write_file(const char *path, const void *data, size_t len, mode_t mode,
 		  struct sp_error *err);
 /* Writes all bytes, retrying; 0 or -errno. */

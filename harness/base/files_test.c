@@ -361,3 +361,35 @@ Test(random, ids)
 	cr_assert_str_neq(a, b);
 	cr_assert_str_empty(none);
 }
+
+/* A device or a pipe that was named is written to; renaming over it would take it from the machine. */
+Test(files, a_special_file_is_written_to_and_stays)
+{
+	char *dir DIR_OF_TEST = make_dir();
+	char *fifo SP_FREE = in(dir, "fifo"), *link_path SP_FREE = in(dir, "link");
+	char *file SP_FREE = in(dir, "f");
+	struct sp_error err = SP_ERROR_INIT;
+	struct stat st;
+	char got[8] = "";
+	int fd SP_CLOSE = -1;
+
+	cr_assert_eq(mkfifo(fifo, 0600), 0);
+	fd = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(sp_write_file(fifo, "text", 4, 0600, &err), 0, "%s", err.message);
+	cr_expect_eq(read(fd, got, sizeof(got)), 4, "what was written is in the pipe");
+	cr_expect_eq(lstat(fifo, &st), 0);
+	cr_expect(S_ISFIFO(st.st_mode), "it is still a pipe");
+	put(dir, "f", "old");
+	cr_assert_eq(symlink("f", link_path), 0);
+	cr_expect_eq(sp_write_file(link_path, "new", 3, 0600, &err), 0, "%s", err.message);
+	cr_expect_eq(lstat(link_path, &st), 0);
+	cr_expect(S_ISLNK(st.st_mode), "a link stays a link");
+	struct sp_bytes bytes = SP_BYTES_INIT;
+
+	cr_expect_eq(sp_read_file(file, 10, &bytes, &err), 0);
+	cr_expect_str_eq((char *)bytes.data, "new");
+	sp_bytes_done(&bytes);
+	cr_expect_eq(sp_write_file(dir, "x", 1, 0600, &err), SP_IO);
+	expect_named(&err, EISDIR, dir);
+}

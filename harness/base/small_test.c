@@ -109,6 +109,7 @@ Test(clock, scale_stretches_deadlines)
 		cr_expect_leq(deadline, before + rows[i].most_ms * SP_MS, "scale %s", rows[i].scale);
 	}
 	unsetenv("SANDPROOF_TIME_SCALE");
+	cr_expect(sp_time_scale_valid());
 	cr_assert_eq(sp_deadline_ms(UINT64_MAX), (uint64_t)INT64_MAX);
 }
 

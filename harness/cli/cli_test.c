@@ -117,6 +117,8 @@ static const struct {
 	{ { "show", "no-such-thing" }, 2, "no case, clause or fault", NULL },
 	{ { "report", "junit" }, 2, "name a format and a results file", NULL },
 	{ { "report", "junit=-", "/nonexistent" }, 3, "/nonexistent", NULL },
+	{ { "show", "\033]0;title\a" }, 2, "\\x1b]0;title\\x07", NULL },
+	{ { "\033[31m" }, 2, "\\x1b[31m", NULL },
 	{ { "fake-api", "--era", "D" }, 2, "--era takes A, B or C", NULL },
 	{ { "fake-api", "--listen", "0.0.0.0:80" }, 2, "loopback", NULL },
 	{ { "fake-api", "--fault", "no-such-fault" }, 2, "no-such-fault", NULL },
@@ -227,4 +229,54 @@ Test(cli, report_on_standard_output, .timeout = 250)
 	cr_expect_not_null(strstr(r.out, "<skipped "), "%s", r.out);
 	cr_expect_eq(strncmp(last, "0 passed, 0 failed, ", 20), 0, "%s", last);
 	sp_run_result_done(&r);
+}
+
+/* Runs a shell text in which $0 is the program; limits and descriptors are the text's business. */
+static struct sp_run_result run_text(const char *text)
+{
+	const char *argv[] = { "sh", "-c", text, PROGRAM, state, NULL };
+	struct sp_run_result result = { 0 };
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
+	sp_cancel_unref(limit);
+	cr_expect_eq(rc, 0, "%s", err.message);
+	return result;
+}
+
+#define ONE_CASE " run --provider local --case exec.code.passes-through"
+
+/* Each text ends with what `says` names, in the output or in the error output. */
+static const struct {
+	const char *text, *says;
+	int code;
+} surroundings[] = {
+	/* Without a standard output the next file must not become it. */
+	{ "(exec >&-; \"$0\"" ONE_CASE " --results \"$1/r\"); grep -v '^{' \"$1/r\" && exit 9; "
+	  "wc -l <\"$1/r\"", "3", 0 },
+	{ "exec <&- >&- 2>&-; \"$0\"" ONE_CASE, "", 0 },
+	{ "\"$0\"" ONE_CASE " >/dev/full", "standard output", 3 },
+	{ "\"$0\"" ONE_CASE " --report junit=- >/dev/full", "standard output", 3 },
+	{ "\"$0\"" ONE_CASE " --min-executed 2", "1 case ran, and --min-executed asks for 2", 1 },
+	{ "SANDPROOF_TIME_SCALE=fast \"$0\"" ONE_CASE, "SANDPROOF_TIME_SCALE", 2 },
+	{ "SANDPROOF_TIME_SCALE=0 \"$0\"" ONE_CASE, "0.1 to 1000", 2 },
+	/* A limit on the size of files is an error, not a death. */
+	{ "ulimit -f 0; \"$0\"" ONE_CASE " --results \"$1/r2\"", "File too large", 3 },
+};
+
+Test(cli, surroundings, .timeout = 250)
+{
+	for (size_t i = 0; i < SP_COUNT(surroundings); i++) {
+		struct sp_run_result r = run_text(surroundings[i].text);
+		const char *says = surroundings[i].says;
+
+		cr_expect_eq(r.code, surroundings[i].code, "%s: exit %d, expected %d\n%s%s",
+			     surroundings[i].text, r.code, surroundings[i].code, r.out, r.err);
+		cr_expect((r.out && strstr(r.out, says)) || (r.err && strstr(r.err, says)),
+			  "%s: \"%s\" is not in:\n%s%s", surroundings[i].text, says, r.out, r.err);
+		sp_run_result_done(&r);
+	}
 }

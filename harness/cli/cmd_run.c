@@ -239,6 +239,19 @@ static void close_run(struct run *run)
 	free(run->results_path);
 }
 
+/* Why a run without a failure is exit 1. */
+static void note_minimum(struct run *run, const struct sp_result_end *end)
+{
+	size_t ran = sp_result_executed(end), least = (size_t)run->args->min_executed.value;
+
+	if (ran < least)
+		cli_console_note(run->console, "%zu case%s ran, and --min-executed asks for %zu",
+				 ran, ran == 1 ? "" : "s", least);
+	if (run->args->fail_on_skip && end->skipped)
+		cli_console_note(run->console, "--fail-on-skip: %zu case%s skipped",
+				 (size_t)end->skipped, end->skipped == 1 ? " was" : "s were");
+}
+
 static int execute(struct run *run)
 {
 	struct sp_result_end end = { .passed = 0 };
@@ -256,7 +269,14 @@ static int execute(struct run *run)
 	if (run->args->results)
 		cli_console_note(run->console, "results: %s", run->results_path);
 	cli_state_remember(run->results_path);
+	note_minimum(run, &end);
 	cli_console_summary(run->console, &end);
+	if (cli_console_error(run->console)) {
+		cli_say("error: cannot write to %s: %s",
+			run->plan.report_on_stdout ? "standard error" : "standard output",
+			strerror(cli_console_error(run->console)));
+		code = stronger(code, SP_EXIT_HARNESS);
+	}
 	return code;
 }
 
@@ -287,6 +307,8 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 
 	/* A reader that goes away must not take the supervisor with it: sandboxes would stay. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit on the size of files is an error of a write, for the same reason. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (cli_begin(self, argc, argv, &args, &words, &code))
 		code = cli_too_many_words(self, &words, 0) ? SP_EXIT_USAGE : run_planned(&run);
 	cli_filter_done(&args.filter);

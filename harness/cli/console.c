@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/console.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ struct cli_console {
 	uint64_t start;
 	/* Lines of the block that stand on the screen now. */
 	size_t block;
+	/* First error of writing, as an errno, or 0. */
+	int write_error;
 };
 
 struct cli_console *cli_console_new(const struct cli_console_options *options)
@@ -103,8 +106,13 @@ static void show(struct cli_console *console, const struct sp_buf *text, bool bl
 	sp_buf_add(&frame, sp_buf_str(text), text->len);
 	if (block && console->options.style.live)
 		add_block(console, &frame);
-	fwrite(sp_buf_str(&frame), 1, frame.len, console->options.stream);
-	fflush(console->options.stream);
+	errno = 0;
+	if (fwrite(sp_buf_str(&frame), 1, frame.len, console->options.stream) == frame.len &&
+	    !fflush(console->options.stream))
+		return;
+	/* A reader that went away, or that never was, has chosen so. */
+	if (errno != EPIPE && errno != EBADF && !console->write_error)
+		console->write_error = errno;
 }
 
 void cli_console_note(struct cli_console *console, const char *format, ...)
@@ -356,4 +364,9 @@ void cli_console_summary(struct cli_console *console, const struct sp_result_end
 	cli_format_totals(&text, &console->options.style, &totals);
 	sp_buf_addc(&text, '\n');
 	show(console, &text, false);
+}
+
+int cli_console_error(const struct cli_console *console)
+{
+	return console->write_error;
 }

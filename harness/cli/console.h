@@ -85,5 +85,7 @@ void cli_console_note(struct cli_console *console, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The summary; its last line is always "N passed, N failed, N skipped". */
 void cli_console_summary(struct cli_console *console, const struct sp_result_end *end);
+/* errno of the first text that could not be written, or 0; a reader that went away does not count. */
+int cli_console_error(const struct cli_console *console);
 
 #endif

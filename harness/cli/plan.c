@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/clock.h>
 #include <cli/cli.h>
 #include <cli/text.h>
 #include <redact/redact.h>
@@ -593,6 +594,11 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 	bool good;
 
 	*plan = (struct run_plan){ .n_subjects = 0 };
+	if (!sp_time_scale_valid())
+		return sp_error_set(err, SP_INVALID,
+				    "SANDPROOF_TIME_SCALE takes a number from 0.1 to 1000, not "
+				    "\"%.80s\"",
+				    getenv("SANDPROOF_TIME_SCALE"));
 	good = check_subjects(args, plan, &checks) && check_options(args, plan, &checks) &&
 	       check_reports(args, plan, &checks) &&
 	       !stops(&checks, check_fault(args, plan, &checks.err)) &&

@@ -103,6 +103,12 @@ struct sp_result_end {
 	bool interrupted;
 };
 
+/* How many cases ran to a verdict of their own: neither skipped nor ended by an error. */
+static inline size_t sp_result_executed(const struct sp_result_end *end)
+{
+	return end->passed + end->warned + end->failed + end->xfailed + end->xpassed;
+}
+
 /* ---- Writing ---- */
 
 struct sp_results_writer;

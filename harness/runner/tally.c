@@ -324,7 +324,7 @@ static int exit_code(const struct sp_tally *r, int rc, bool interrupted)
 {
 	const struct sp_run_options *o = r->options;
 	const struct sp_result_end *end = &r->end;
-	size_t executed = end->passed + end->warned + end->failed + end->xfailed + end->xpassed;
+	size_t executed = sp_result_executed(end);
 
 	if (interrupted)
 		return SP_EXIT_INTERRUPTED;
