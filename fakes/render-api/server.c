@@ -62,6 +62,8 @@ static int open_signals(struct api *api, sigset_t *ret_before, struct sp_error *
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	/* The terminal that it was started from is closed. */
+	sigaddset(&set, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &set, ret_before);
 	api->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (api->signal_fd < 0)

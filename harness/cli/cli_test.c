@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole program from outside: exit codes and messages. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -277,6 +278,48 @@ Test(cli, surroundings, .timeout = 250)
 			     surroundings[i].text, r.code, surroundings[i].code, r.out, r.err);
 		cr_expect((r.out && strstr(r.out, says)) || (r.err && strstr(r.err, says)),
 			  "%s: \"%s\" is not in:\n%s%s", surroundings[i].text, says, r.out, r.err);
+		sp_run_result_done(&r);
+	}
+}
+
+/* The fake is killed once a case has its result: one fault of ours, and nothing is laid to the subject. */
+Test(cli, a_fake_that_dies_in_mid_run, .timeout = 250)
+{
+	struct sp_run_result r = run_text(
+		"mkdir \"$1/t\"; TMPDIR=$1/t \"$0\" run --provider bash --jobs 2 --results \"$1/d\" & "
+		"p=$!; until grep -qs '\"type\":\"case\"' \"$1/d\"; do :; done; "
+		"read -r fake rest </proc/$p/task/$p/children; kill -KILL \"$fake\"; "
+		"wait $p; code=$?; ls -A \"$1/t\" >&2; exit $code");
+	char *last SP_FREE = last_line(r.out);
+	unsigned failed = 99;
+
+	cr_expect_eq(r.code, 3, "exit %d\n%s%s", r.code, r.out, r.err);
+	cr_expect(strstr(r.out, "the fake API server ended in the middle of the run"), "%s", r.out);
+	cr_expect(!strstr(r.out, "FAIL ") && strstr(r.out, "\n0 leaks"), "%s", r.out);
+	cr_expect_eq(sscanf(last, "%*u passed, %u failed", &failed), 1, "%s", last);
+	cr_expect_leq(failed, 2, "%u cases are blamed, two jobs ran", failed);
+	cr_expect_str_empty(r.err, "left behind: %s", r.err);
+	sp_run_result_done(&r);
+}
+
+Test(cli, a_fake_ends_well_at_each_signal, .timeout = 250)
+{
+	static const char *const signals[] = { "TERM", "INT", "HUP" };
+
+	for (size_t i = 0; i < SP_COUNT(signals); i++) {
+		char text[400];
+		struct sp_run_result r;
+
+		/* A shell's background child ignores INT unless it is told otherwise. */
+		snprintf(text, sizeof(text),
+			 "mkdir \"$1/t%zu\"; mkfifo \"$1/f%zu\"; TMPDIR=$1/t%zu env "
+			 "--default-signal=INT \"$0\" fake-api --json >\"$1/f%zu\" & p=$!; "
+			 "read -r line <\"$1/f%zu\"; kill -%s $p; wait $p; code=$?; "
+			 "ls -A \"$1/t%zu\"; exit $code",
+			 i, i, i, i, i, signals[i], i);
+		r = run_text(text);
+		cr_expect_eq(r.code, 0, "%s: exit %d %s", signals[i], r.code, r.err);
+		cr_expect_str_empty(r.out, "%s left: %s", signals[i], r.out);
 		sp_run_result_done(&r);
 	}
 }

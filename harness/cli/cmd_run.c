@@ -98,6 +98,8 @@ static struct sp_run_options run_options(struct run *run)
 	o.opener = run->registry;
 	o.prepare = cli_registry_prepare;
 	o.finish = cli_registry_finish;
+	o.backend_pid = cli_registry_backend_pid;
+	o.backend_ended = cli_registry_backend_ended;
 	o.workspace = cli_registry_workspace;
 	o.commands = cli_registry_commands;
 	o.jobs = plan->jobs;

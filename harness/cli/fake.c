@@ -108,7 +108,7 @@ static void read_log(const struct cli_fake *fake, struct sp_buf *out)
 	sp_bytes_done(&log);
 }
 
-static int start_failed(const struct cli_fake *fake, int code, const char *what,
+static int ended_badly(const struct cli_fake *fake, int code, const char *what,
 			struct sp_error *err)
 {
 	static const char ours[] = "sandproof: ";
@@ -137,14 +137,14 @@ static int read_line(struct cli_fake *fake, struct sp_error *err)
 		if (ready < 0 && errno == EINTR)
 			continue;
 		if (ready == 0)
-			return start_failed(fake, SP_TIMED_OUT, "said nothing", err);
+			return ended_badly(fake, SP_TIMED_OUT, "said nothing", err);
 		n = read(fake->child.out, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return start_failed(fake, SP_UNAVAILABLE, "did not start", err);
+			return ended_badly(fake, SP_UNAVAILABLE, "did not start", err);
 		if (sp_buf_add(&line, chunk, (size_t)n))
-			return start_failed(fake, SP_PROTOCOL, "said too much", err);
+			return ended_badly(fake, SP_PROTOCOL, "said too much", err);
 		end = memchr(line.data, '\n', line.len);
 		if (end)
 			return cli_fake_read_line(line.data, (size_t)(end - line.data), fake, err);
@@ -154,9 +154,10 @@ static int read_line(struct cli_fake *fake, struct sp_error *err)
 /*
  * Our environment without credentials: the fake has no use for them, and its sandboxes even less.
  */
-static int clean_environment(struct cli_list *env)
+static int clean_environment(struct cli_list *env, const char *tmpdir)
 {
-	static const char *const hidden[] = { "RENDER_API_KEY=", "SANDPROOF_CONTROL_TOKEN=" };
+	static const char *const hidden[] = { "RENDER_API_KEY=", "SANDPROOF_CONTROL_TOKEN=",
+					      "TMPDIR=" };
 
 	for (char **at = environ; *at; at++) {
 		bool hide = false;
@@ -166,6 +167,8 @@ static int clean_environment(struct cli_list *env)
 		if (!hide && cli_list_add(env, *at))
 			return SP_INTERNAL;
 	}
+	if (cli_list_add(env, tmpdir))
+		return SP_INTERNAL;
 	return cli_list_add(env, NULL);
 }
 
@@ -173,11 +176,15 @@ static int clean_environment(struct cli_list *env)
 static int launch(struct cli_fake *fake, const char *program, struct sp_error *err)
 {
 	struct cli_list env SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	char *listen SP_FREE = NULL, *log SP_FREE = NULL;
+	char *listen SP_FREE = NULL, *log SP_FREE = NULL, *tmpdir SP_FREE = NULL;
+	/* Its files go with the folder, also when it was killed; unless that had to be elsewhere. */
+	const char *root = sp_tmp_root();
+	const char *place = strncmp(fake->dir, root, strlen(root)) ? root : fake->dir;
 	int self SP_CLOSE = -1, rc;
 
 	if (asprintf(&listen, "unix:%s" SOCKET_NAME, fake->dir) < 0 ||
-	    asprintf(&log, "%s/stderr", fake->dir) < 0 || clean_environment(&env))
+	    asprintf(&log, "%s/stderr", fake->dir) < 0 ||
+	    asprintf(&tmpdir, "TMPDIR=%s", place) < 0 || clean_environment(&env, tmpdir))
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (!program)
 		self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -252,6 +259,14 @@ static bool has_ended(const struct sp_child *child)
 	struct pollfd fd = { .fd = child->pidfd, .events = POLLIN };
 
 	return child->pidfd < 0 || poll(&fd, 1, 0) == 1;
+}
+
+void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err)
+{
+	(void)ended_badly(fake, SP_UNAVAILABLE,
+			   "ended in the middle of the run; nothing of what ran then is the "
+			   "subject's fault",
+			   err);
 }
 
 void cli_fake_stop(struct cli_fake *fake)

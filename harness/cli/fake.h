@@ -34,6 +34,9 @@ struct cli_fake {
  */
 int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *err);
 
+/* Says that it ended on its own, with its last words. */
+void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err);
+
 /* Asks it to end (it removes its sandboxes), waits, kills it if it does not, removes the folder; frees the texts. A cleared one is fine. */
 void cli_fake_stop(struct cli_fake *fake);
 

@@ -243,6 +243,16 @@ int cli_registry_workspace(void *arg, int worker, char **ret_workspace, struct s
 	return 0;
 }
 
+pid_t cli_registry_backend_pid(void *arg)
+{
+	return ((struct cli_registry *)arg)->fake.child.pid;
+}
+
+void cli_registry_backend_ended(void *arg, struct sp_error *err)
+{
+	cli_fake_ended(&((struct cli_registry *)arg)->fake, err);
+}
+
 uint64_t cli_registry_commands(void *arg)
 {
 	struct cli_registry *registry = arg;

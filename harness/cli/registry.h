@@ -7,6 +7,8 @@
 #ifndef SP_CLI_REGISTRY_H
 #define SP_CLI_REGISTRY_H
 
+#include <sys/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +82,8 @@ int cli_registry_credentials(const struct cli_registry *registry, struct sp_erro
 int cli_registry_prepare(void *registry, struct sp_error *err);
 void cli_registry_finish(void *registry);
 int cli_registry_workspace(void *registry, int worker, char **ret_workspace, struct sp_error *err);
+pid_t cli_registry_backend_pid(void *registry);
+void cli_registry_backend_ended(void *registry, struct sp_error *err);
 uint64_t cli_registry_commands(void *registry);
 int cli_registry_open(void *registry, enum sp_subject_kind kind, const char *spec,
 		      const char *workspace, struct sp_subject *ret_subject, struct sp_error *err);

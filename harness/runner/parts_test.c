@@ -243,15 +243,21 @@ Test(procs, a_mark_is_inherited_and_finds_its_processes)
 	int hold = -1, status = 0;
 	pid_t pid = start_marked(mark, &hold);
 	bool marked = sp_has_mark(pid, mark), other = sp_has_mark(pid, mark + 1);
+	bool exiting = sp_is_exiting(pid), exited;
 	size_t found;
 
 	sp_children_of(getpid(), &children);
 	sp_describe_pid(pid, &text);
 	found = sp_kill_marked(mark, 0);
+	waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	exited = sp_is_exiting(pid);
 	waitpid(pid, &status, 0);
 	close(hold);
 	cr_expect(marked);
 	cr_expect(!other);
+	cr_expect(!exiting);
+	cr_expect(exited, "a zombie has begun to exit");
+	cr_expect(sp_is_exiting(pid), "so has one that is gone");
 	cr_expect(!sp_has_mark(getpid(), mark), "we have none");
 	cr_expect(sp_pid_list_has(&children, pid));
 	cr_expect(strstr(sp_buf_str(&text), "(cat)"), "%s", sp_buf_str(&text));

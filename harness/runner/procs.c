@@ -77,6 +77,22 @@ static ssize_t read_proc(const char *path, char *buffer, size_t size)
 	return (ssize_t)len;
 }
 
+/* PF_EXITING of the kernel, which the field of flags shows since 2.6. */
+#define EXITING 0x4UL
+
+bool sp_is_exiting(pid_t pid)
+{
+	char path[40], text[512], *at;
+	unsigned long flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_proc(path, text, sizeof(text)) < 0)
+		return true;
+	/* The name may hold anything; six fields stand between it and the flags. */
+	at = strrchr(text, ')');
+	return !at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1 || (flags & EXITING);
+}
+
 bool sp_is_alive(pid_t pid)
 {
 	char path[64], text[512];

@@ -7,6 +7,8 @@
 #ifndef SP_RUNNER_H
 #define SP_RUNNER_H
 
+#include <sys/types.h>
+
 #include <sandproof/case.h>
 #include <results/results.h>
 
@@ -88,6 +90,10 @@ struct sp_run_options {
 	/* Called once in the supervisor before any worker, e.g. to start a fake; and at the end. May be NULL. */
 	int (*prepare)(void *opener, struct sp_error *err);
 	void (*finish)(void *opener);
+	/* The unreaped child that is the back end of this run, or -1. Asked after `prepare`. May be NULL. */
+	pid_t (*backend_pid)(void *opener);
+	/* Says in `err` what ended and with which last words. Set together with backend_pid. */
+	void (*backend_ended)(void *opener, struct sp_error *err);
 	/* A workspace for one worker in a shared back end (malloc'ed name), or NULL for none. Called in the supervisor. May be NULL. */
 	int (*workspace)(void *opener, int worker, char **ret_workspace, struct sp_error *err);
 	/* Commands that the fake ran so far, 0 where unknown. May be NULL. */

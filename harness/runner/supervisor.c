@@ -40,6 +40,7 @@
 enum event_source {
 	EVENT_SIGNAL = 0,
 	EVENT_TIMER,
+	EVENT_BACKEND,
 	EVENT_SLOTS,
 };
 
@@ -58,13 +59,18 @@ struct sp_supervisor {
 	int epoll, signals, timer;
 	sigset_t signals_before;
 	uint64_t tick_at;
+	/* The back end of this run and its pidfd, or -1. */
+	pid_t backend_pid;
+	int backend;
 	/* Children that were there before. */
 	struct sp_pid_list kept;
-	/* Descriptors that a worker closes: three, and two a slot. */
+	/* Descriptors that a worker closes: four, and two a slot. */
 	int *private_fds;
 	/* No case is begun any more. */
 	bool stop;
 	bool interrupted;
+	/* The back end ended under us: nothing can run, and nothing is left to be removed. */
+	bool backend_lost;
 	/* Interrupted twice: nothing is removed any more. */
 	bool abandoned;
 	struct sp_wire wire;
@@ -131,13 +137,26 @@ static int open_events(struct sp_supervisor *s, struct sp_error *err)
 	return 0;
 }
 
+static int watch_backend(struct sp_supervisor *s, struct sp_error *err)
+{
+	const struct sp_run_options *run = s->options.run;
+
+	s->backend_pid = run->backend_pid ? run->backend_pid(run->opener) : -1;
+	if (s->backend_pid <= 0)
+		return 0;
+	s->backend = sp_pidfd_open(s->backend_pid);
+	if (s->backend < 0 || watch(s, s->backend, EVENT_BACKEND))
+		return sp_error_set_errno(err, errno, "the back end cannot be watched");
+	return 0;
+}
+
 static int open_slots(struct sp_supervisor *s, struct sp_error *err)
 {
 	unsigned n = s->options.jobs;
 	int rc = 0;
 
 	s->slots = calloc(n, sizeof(*s->slots));
-	s->private_fds = calloc(3 + 2 * (size_t)n, sizeof(*s->private_fds));
+	s->private_fds = calloc(4 + 2 * (size_t)n, sizeof(*s->private_fds));
 	if (!s->slots || !s->private_fds)
 		return sp_error_set(err, SP_INTERNAL, "no memory for the workers");
 	s->slot_options = (struct sp_slot_options){
@@ -146,7 +165,7 @@ static int open_slots(struct sp_supervisor *s, struct sp_error *err)
 		.ledger = s->options.ledger,
 		.dir = s->options.dir,
 		.private_fds = s->private_fds,
-		.n_private_fds = 3 + 2 * (size_t)n,
+		.n_private_fds = 4 + 2 * (size_t)n,
 	};
 	for (; !rc && s->n_slots < n; s->n_slots++)
 		rc = sp_slot_open(&s->slots[s->n_slots], &s->slot_options, (int)s->n_slots, err);
@@ -162,8 +181,10 @@ int sp_supervisor_open(const struct sp_supervisor_options *options,
 	if (!s)
 		return sp_error_set(err, SP_INTERNAL, "no memory for the supervisor");
 	s->options = *options;
-	s->epoll = s->signals = s->timer = -1;
+	s->epoll = s->signals = s->timer = s->backend = -1;
 	rc = open_events(s, err);
+	if (!rc)
+		rc = watch_backend(s, err);
 	if (!rc && sp_subreaper())
 		rc = sp_error_set_errno(err, errno, "cannot adopt orphans");
 	if (!rc && sp_children_of(getpid(), &s->kept))
@@ -201,6 +222,7 @@ void sp_supervisor_close(struct sp_supervisor *s)
 	sp_close(s->epoll);
 	sp_close(s->signals);
 	sp_close(s->timer);
+	sp_close(s->backend);
 	sp_pid_list_done(&s->kept);
 	free(s->private_fds);
 	free(s->slots);
@@ -250,6 +272,7 @@ static void collect_private_fds(struct sp_supervisor *s)
 	*fd++ = s->epoll;
 	*fd++ = s->signals;
 	*fd++ = s->timer;
+	*fd++ = s->backend;
 	for (unsigned i = 0; i < s->options.jobs; i++) {
 		*fd++ = i < s->n_slots ? s->slots[i].sock : -1;
 		*fd++ = i < s->n_slots ? s->slots[i].pidfd : -1;
@@ -531,7 +554,9 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 	const char *call = atomic_load(&slot->shared->call);
 
 	result->verdict = SP_ERROR;
-	if (slot->interrupted) {
+	if (s->backend_lost) {
+		sp_buf_adds(message, "the back end ended while it ran");
+	} else if (slot->interrupted) {
 		sp_buf_adds(message, "interrupted while it ran");
 	} else if (slot->late && in_call) {
 		/* Whoever hangs inside the subject hangs by its fault. */
@@ -602,7 +627,7 @@ static void worker_ended(struct sp_supervisor *s, struct sp_slot *slot)
 	/* What it said before it ended comes first. */
 	if (stopped)
 		slot->state = slot->stopped_in;
-	while (take_message(s, slot))
+	while (!s->backend_lost && take_message(s, slot))
 		;
 	state = slot->state;
 	while (waitpid(slot->pid, &status, 0) < 0 && errno == EINTR)
@@ -613,7 +638,7 @@ static void worker_ended(struct sp_supervisor *s, struct sp_slot *slot)
 		end_failed(s, slot, status);
 	/* Only the worker's own good-bye says that everything was removed; a cleaner has one try. */
 	if (!slot->said_bye && state != SP_SLOT_CLEANING && (slot->opened || slot->n_made))
-		slot->dirty = true;
+		slot->dirty = !s->backend_lost;
 	sp_slot_ended(slot);
 }
 
@@ -760,6 +785,26 @@ static void take_signals(struct sp_supervisor *s)
 	}
 }
 
+/* Whatever is told from now on is told by what has lost its back end, so nobody is asked. */
+static void take_backend_end(struct sp_supervisor *s)
+{
+	const struct sp_run_options *run = s->options.run;
+	struct sp_error why = SP_ERROR_INIT;
+
+	if (s->backend_lost)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->backend, NULL);
+	run->backend_ended(run->opener, &why);
+	sp_tally_fault(s->options.tally, why.message);
+	s->stop = s->backend_lost = true;
+	for (unsigned i = 0; i < s->n_slots; i++) {
+		s->slots[i].retired = true;
+		s->slots[i].dirty = false;
+		if (s->slots[i].state != SP_SLOT_EMPTY)
+			kill_worker(&s->slots[i]);
+	}
+}
+
 /* ---- the loop ---- */
 
 static void take_slot_event(struct sp_supervisor *s, uint32_t source)
@@ -791,7 +836,15 @@ static int wait_for_events(struct sp_supervisor *s, struct sp_error *err)
 	n = epoll_wait(s->epoll, events, EVENTS, -1);
 	if (n < 0)
 		return errno == EINTR ? 0 : sp_error_set_errno(err, errno, "epoll_wait failed");
+	/*
+	 * First, since it explains what the workers say. Its connections break while it exits, so
+	 * whoever tells of that tells it after the exit has begun.
+	 */
+	if (s->backend >= 0 && sp_is_exiting(s->backend_pid))
+		take_backend_end(s);
 	for (int i = 0; i < n; i++) {
+		if (events[i].data.u32 == EVENT_BACKEND)
+			continue;
 		if (events[i].data.u32 == EVENT_SIGNAL)
 			take_signals(s);
 		else if (events[i].data.u32 == EVENT_TIMER)
@@ -836,7 +889,7 @@ static void report_left(struct sp_supervisor *s)
 	for (unsigned i = 0; i < s->n_slots; i++) {
 		struct sp_slot *slot = &s->slots[i];
 
-		for (size_t k = 0; k < slot->n_made; k++) {
+		for (size_t k = 0; !s->backend_lost && k < slot->n_made; k++) {
 			struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(MESSAGE_CEILING);
 
 			if (slot->made[k].reported)
