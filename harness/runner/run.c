@@ -10,6 +10,7 @@
 #include <base/files.h>
 
 #include "supervisor.h"
+#include "workdir.h"
 
 #define MAX_JOBS 256
 #define RUN_ID_LENGTH 8
@@ -21,7 +22,7 @@ struct run {
 	struct sp_ledger *ledger;
 	struct sp_supervisor *supervisor;
 	bool prepared;
-	char *dir;
+	struct sp_workdir workdir;
 	char id[RUN_ID_LENGTH + 1];
 };
 
@@ -75,7 +76,7 @@ static int open_run(struct run *run, struct sp_error *err)
 {
 	const struct sp_run_options *o = run->options;
 	struct sp_supervisor_options options = { .run = o, .tally = run->tally };
-	int rc = sp_tmp_dir("sandproof-", &run->dir, err);
+	int rc = sp_workdir_make(&run->workdir, err);
 
 	if (!rc)
 		rc = open_ledger(run, err);
@@ -87,7 +88,7 @@ static int open_run(struct run *run, struct sp_error *err)
 		return rc;
 	sp_random_id(run->id, RUN_ID_LENGTH);
 	options.ledger = run->ledger;
-	options.dir = run->dir;
+	options.dir = run->workdir.path;
 	options.run_id = run->id;
 	options.jobs = worker_count(o);
 	return sp_supervisor_open(&options, &run->supervisor, err);
@@ -106,15 +107,13 @@ static void close_run(struct run *run)
 	if (o->finish && run->prepared)
 		o->finish(o->opener);
 	sp_ledger_close(run->ledger, clean);
-	if (run->dir)
-		sp_remove_tree(run->dir);
-	free(run->dir);
+	sp_workdir_remove(&run->workdir);
 }
 
 int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret_end,
 		 struct sp_error *err)
 {
-	struct run run = { .options = options };
+	struct run run = { .options = options, .workdir = SP_WORKDIR_INIT };
 	struct sp_error own = SP_ERROR_INIT;
 	bool interrupted = false;
 	uint64_t commands = 0;
