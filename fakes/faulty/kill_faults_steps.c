@@ -49,6 +49,11 @@ static void no_check(struct sp_render_steps *steps)
 	steps->shell.check_killed = "";
 }
 
+static void settles_early(struct sp_render_steps *steps)
+{
+	steps->kill_before_wait = false;
+}
+
 static void trusts_record(struct sp_render_steps *steps)
 {
 	steps->shell.kill_find = "exec 2>/dev/null;g=;read -r g <@D@/@ID@.pg||g=;"
@@ -148,6 +153,16 @@ static const struct sp_fault faults[] = {
 		.cases = FAULT_LIST("kill.start.before-run"),
 		.seam = SP_FAULT_RENDER_STEP,
 		.change_steps = no_check,
+	},
+	{
+		.version = SP_FAULT_VERSION,
+		.id = "kill-step-settles-early",
+		.summary = "The Render provider tells the end of a process when its kill is asked for.",
+		.sources = FAULT_LIST("field:K05"),
+		.clause = "kill K12",
+		.cases = FAULT_LIST("kill.wait.gate"),
+		.seam = SP_FAULT_RENDER_STEP,
+		.change_steps = settles_early,
 	},
 	{
 		.version = SP_FAULT_VERSION,

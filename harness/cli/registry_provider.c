@@ -145,6 +145,7 @@ static int open_local(struct cli_registry *registry, struct sp_subject *subject,
 	struct sp_local_options options = SP_LOCAL_OPTIONS_INIT;
 
 	options.poll_only = registry->spec.scheme == CLI_LOCAL_POLL;
+	options.bare = registry->spec.target != NULL;
 	options.kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms : OWN_GRACE_MS;
 	options.unread_bound = set->unread_bound;
 	options.output_cap = set->output_cap;

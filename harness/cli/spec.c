@@ -49,8 +49,9 @@ static const struct row {
 } rows[] = {
 	{ "bash", CLI_BASH, PROVIDER | PLATFORM, "bash",
 	  "our fake of Render's API, started for the run", parse_bare },
-	{ "local", CLI_LOCAL, PROVIDER, "local, local:poll",
-	  "processes of this machine, no isolation; :poll without background processes",
+	{ "local", CLI_LOCAL, PROVIDER, "local, local:poll, local:bare",
+	  "processes of this machine, no isolation; :poll without background processes, :bare "
+	  "without kill and signals",
 	  parse_local },
 	{ "render", CLI_RENDER, PROVIDER | PLATFORM, "render",
 	  "the live service (RENDER_API_KEY, RENDER_WORKSPACE_ID); it bills", parse_render },
@@ -101,9 +102,12 @@ static int parse_local(const char *rest, struct cli_spec *spec, struct sp_error 
 {
 	if (!rest)
 		return 0;
+	if (!strcmp(rest, "bare"))
+		return keep(&spec->target, rest, err);
 	if (strcmp(rest, "poll"))
 		return sp_error_set(err, SP_INVALID,
-				    "has one variant, local:poll; \"%s\" is none", rest);
+				    "has the variants local:poll and local:bare; \"%s\" is none",
+				    rest);
 	spec->scheme = CLI_LOCAL_POLL;
 	return 0;
 }

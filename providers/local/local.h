@@ -21,6 +21,11 @@ struct sp_local_options {
 	const char *base_dir;
 	/* Declare no background processes: a journal then has to be polled. */
 	bool poll_only;
+	/*
+	 * Declare neither kill nor signals, and leave a command's group alone when the command exits:
+	 * what a poor host offers, so that each of these declarations is tested both ways.
+	 */
+	bool bare;
 	/* Grace between the signal asked for and KILL; UINT32_MAX: 2000. */
 	uint32_t kill_grace_ms;
 	/* Unread output held per stream of a spawned process; 0: 8 MiB. */

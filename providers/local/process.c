@@ -208,6 +208,11 @@ static int kill_signal(int asked)
 	return SIGKILL;
 }
 
+static const struct sp_capabilities *capabilities(const struct local_run *run)
+{
+	return &run->sandbox->provider->caps;
+}
+
 static int process_kill(void *self, int signal, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sp_exit exit;
@@ -215,6 +220,10 @@ static int process_kill(void *self, int signal, struct sp_cancel *cancel, struct
 
 	if (rc < 0)
 		return rc;
+	if (!capabilities(self)->killable_processes)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "local:bare: kill() is not offered (capability "
+				    "killable_processes); destroy() of the sandbox ends its commands");
 	local_run_end(self, kill_signal(signal), SP_KILLED);
 	return process_wait(self, &exit, cancel, err);
 }
@@ -226,6 +235,9 @@ static int process_signal(void *self, int signal, struct sp_cancel *cancel, stru
 
 	if (rc < 0)
 		return rc;
+	if (!capabilities(run)->signals)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "local:bare: signal() is not offered (capability signals)");
 	if (signal < 1 || signal > 63)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "local: signal %d is not in `signals`; 1 to 63 are", signal);

@@ -160,7 +160,7 @@ static const struct sp_provider_ops local_provider_ops = {
 /* Each value is what the code does; see the field's own words in capabilities.h. */
 static struct sp_capabilities declare(const struct sp_local_options *options)
 {
-	bool background = !options->poll_only;
+	bool background = !options->poll_only, kills = !options->bare;
 
 	return (struct sp_capabilities){
 	    .version = SP_CAPABILITIES_VERSION,
@@ -171,22 +171,22 @@ static struct sp_capabilities declare(const struct sp_local_options *options)
 	    .background_processes = background,
 	    /* Only a spawned process has a stdin that can be written. */
 	    .writable_stdin = background,
-	    .killable_processes = true,
+	    .killable_processes = kills,
 	    .durable_filesystem = true,
 	    .fork = true,
-	    .kill_reach = SP_REACH_SESSION,
+	    .kill_reach = kills ? SP_REACH_SESSION : SP_REACH_NONE,
 	    .kill_grace_ms =
 		options->kill_grace_ms == UINT32_MAX ? DEFAULT_GRACE_MS : options->kill_grace_ms,
 	    /* Every number from 1 to 63. */
-	    .signals = background ? ~SP_SIGNAL_BIT(0) : 0,
-	    .exit_reaps_group = true,
+	    .signals = background && kills ? ~SP_SIGNAL_BIT(0) : 0,
+	    .exit_reaps_group = kills,
 	    .output = SP_OUTPUT_BYTES,
 	    .output_cap = options->output_cap ? options->output_cap : DEFAULT_BOUND,
 	    .unread_bound = !background		    ? 0
 			    : options->unread_bound ? options->unread_bound
 						    : DEFAULT_BOUND,
 	    .atomic_write = true,
-	    .follow = background,
+	    .follow = background && kills,
 	};
 }
 

@@ -488,11 +488,13 @@ static void clear_group(struct local_run *run)
 	struct local_match match = {.group = leader, .except = leader};
 	pthread_mutex_lock(&run->lock);
 	bool ending = run->ending;
+	bool reaps = ending || run->sandbox->provider->caps.exit_reaps_group;
 	pthread_mutex_unlock(&run->lock);
 
 	if (ending)
 		give_group_its_grace(run, &match);
-	sp_child_signal(&run->child, SIGKILL);
+	if (reaps)
+		sp_child_signal(&run->child, SIGKILL);
 	if (ending) {
 		match.mark = run->mark;
 		local_sweep(&match, 0);
@@ -500,7 +502,7 @@ static void clear_group(struct local_run *run)
 	pthread_mutex_lock(&run->lock);
 	sp_child_wait(&run->child, NULL, NULL);
 	pthread_mutex_unlock(&run->lock);
-	if (kill(-leader, 0) == 0)
+	if (reaps && kill(-leader, 0) == 0)
 		await_group(&match);
 }
 

@@ -196,7 +196,11 @@ void kill_abort_after_exit(struct sp_case *t)
 	SP_CHECK_INT(t, 3, exit.code, "its own code after an abort that came too late");
 	SP_CHECK_STR(t, "exited", sp_exit_how_name(exit.how),
 		     "the reason after an abort that came too late");
-	sp_answerer_check(&answerer, SP_HERE, "the neighbour of a command that had exited");
+	SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE,
+				     "the neighbour of a command that had exited"));
+	/* By itself: nobody may be able to kill it. */
+	SP_REQUIRE(sp_answerer_end(&answerer) && sp_spawned_wait(&neighbour, &exit));
+	SP_CHECK_INT(t, SP_ANSWERER_CODE, exit.code, "the neighbour's own code");
 }
 
 /* K7: the first cause stays the only one. */

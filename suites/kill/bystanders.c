@@ -106,17 +106,19 @@ void kill_limit_refused_start(struct sp_case *t)
 }
 
 /*
- * A command that overwrites what it finds may run only where the finding ends
- * at the sandbox: a back end that says it cannot hold that is left alone.
+ * A command that overwrites what it finds may run only where the finding ends at the sandbox. Only the
+ * back end itself can say that, so the cases need control: a declared reach says nothing about files.
  */
 static bool may_rewrite(struct sp_case *t)
 {
-	struct sp_control *control = &sp_case_subject(t)->control;
+	struct sp_control *control = sp_case_control(t);
 	struct sp_census census SP_CLEANUP(sp_census_done) = SP_CENSUS_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 
-	if (!control->ops)
-		return true;
+	if (!control) {
+		sp_case_error(t, SP_HERE, "a case that overwrites files was begun without control");
+		return false;
+	}
 	if (control->ops->census(control->self, &census, &err)) {
 		sp_case_error(t, SP_HERE, "the back end could not be counted: %s", err.message);
 		return false;

@@ -66,3 +66,19 @@ Test(kill, every_case_has_a_clause_and_every_clause_a_case)
 	cr_assert_eq(clauses, 17u, "the README has 17 clauses, found %u", clauses);
 	sp_bytes_done(&readme);
 }
+
+/* What overwrites files could be the host's, unless the back end itself says that it holds them. */
+Test(kill, cases_that_overwrite_files_need_control)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < sp_suite_kill.n_cases; i++) {
+		const struct sp_case_def *def = case_at(i);
+
+		if (strcmp(def->id, "kill.limit.rewritten") && strcmp(def->id, "kill.limit.aimed"))
+			continue;
+		cr_expect(def->needs & SP_NEED_CONTROL, "%s would run without control", def->id);
+		found++;
+	}
+	cr_expect_eq(found, 2u);
+}

@@ -253,6 +253,7 @@ void kill_tell_none(struct sp_case *t)
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 	struct sp_answerer answerer;
 	struct sp_error err = SP_ERROR_INIT;
+	struct sp_exit exit;
 	int rc;
 
 	SP_REQUIRE(kill_scene_open(t, &s));
@@ -260,7 +261,10 @@ void kill_tell_none(struct sp_case *t)
 	rc = sp_process_signal(&s.child.process, SIGTERM, sp_case_cancel(t), &err);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_UNSUPPORTED, rc, &err, "signal() where none is declared"));
 	SP_CHECK(t, err.message[0] != 0, "the refusal says what is missing");
-	sp_answerer_check(&answerer, SP_HERE, "a command that was told nothing");
+	SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that was told nothing"));
+	/* By itself: nobody may be able to kill it. */
+	SP_REQUIRE(sp_answerer_end(&answerer) && sp_spawned_wait(&s.child, &exit));
+	SP_CHECK_INT(t, SP_ANSWERER_CODE, exit.code, "its own code");
 }
 
 void kill_tell_after_exit(struct sp_case *t)
