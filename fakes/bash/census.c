@@ -160,6 +160,28 @@ static int list_inside(const struct fake_sandbox *sandbox, struct inside **ret, 
 	return 0;
 }
 
+int fake_list_pids(const struct fake_sandbox *sandbox, pid_t **ret_pids, size_t *ret_n)
+{
+	struct inside *all SP_FREE = NULL;
+	pid_t *pids;
+	size_t n = 0;
+	int rc;
+
+	if (sandbox->engine->mode == FAKE_PLAIN)
+		return fake_mark_list(sandbox->mark, ret_pids, ret_n);
+	rc = list_inside(sandbox, &all, &n);
+	if (rc)
+		return rc;
+	pids = calloc(n + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		pids[i] = all[i].pid;
+	*ret_pids = pids;
+	*ret_n = n;
+	return 0;
+}
+
 int fake_sandbox_census(struct fake_sandbox *sandbox, struct fake_census *ret_census,
 			struct sp_error *err)
 {

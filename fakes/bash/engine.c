@@ -17,6 +17,8 @@
 
 /* More than the cores: removal mostly waits for the disk. */
 #define POOL_THREADS 4
+/* Captures and restores at a time. */
+#define SLOW_THREADS 2
 /* Events handled by one fake_engine_dispatch(). */
 #define BATCH 64
 #define QUEUE_BYTES (64 * 1024)
@@ -53,6 +55,11 @@ void fake_watch_close(struct fake_engine *engine, struct fake_watch *watch)
 static void pool_ready(struct fake_watch *watch)
 {
 	fake_pool_collect(FAKE_CONTAINER(watch, struct fake_engine, pool_watch)->pool);
+}
+
+static void slow_ready(struct fake_watch *watch)
+{
+	fake_pool_collect(FAKE_CONTAINER(watch, struct fake_engine, slow_watch)->slow_pool);
 }
 
 /* ---- mode ---- */
@@ -149,6 +156,20 @@ static int start_plain(struct sp_error *err)
 	return rc ? sp_error_set_errno(err, -rc, "cannot adopt orphans") : 0;
 }
 
+/* A pool of threads and the watch that tells of it. */
+static int start_pool(struct fake_engine *engine, unsigned threads, struct fake_pool **pool,
+		      struct fake_watch *watch, void (*ready)(struct fake_watch *watch),
+		      struct sp_error *err)
+{
+	int rc = fake_pool_new(threads, pool);
+
+	if (rc)
+		return sp_error_set_errno(err, -rc, "cannot start threads");
+	*watch = (struct fake_watch){ .fd = fake_pool_fd(*pool), .ready = ready };
+	rc = fake_watch_arm(engine, watch);
+	return rc ? sp_error_set_errno(err, -rc, "cannot watch the pool") : 0;
+}
+
 static int start_loop(struct fake_engine *engine, struct sp_error *err)
 {
 	int rc;
@@ -162,18 +183,16 @@ static int start_loop(struct fake_engine *engine, struct sp_error *err)
 	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (engine->epoll_fd < 0)
 		return sp_error_set_errno(err, errno, "cannot make an event loop");
-	rc = fake_pool_new(POOL_THREADS, &engine->pool);
-	if (rc)
-		return sp_error_set_errno(err, -rc, "cannot start threads");
-	engine->pool_watch = (struct fake_watch){ .fd = fake_pool_fd(engine->pool),
-						  .ready = pool_ready };
-	rc = fake_watch_arm(engine, &engine->pool_watch);
-	return rc ? sp_error_set_errno(err, -rc, "cannot watch the pool") : 0;
+	rc = start_pool(engine, POOL_THREADS, &engine->pool, &engine->pool_watch, pool_ready, err);
+	return rc ? rc :
+		    start_pool(engine, SLOW_THREADS, &engine->slow_pool, &engine->slow_watch,
+			       slow_ready, err);
 }
 
 static void engine_release(struct fake_engine *engine)
 {
 	fake_pool_free(engine->pool);
+	fake_pool_free(engine->slow_pool);
 	fake_plan_done(&engine->plan);
 	if (engine->stack)
 		munmap(engine->stack, 2 * FAKE_STACK);

@@ -6,7 +6,7 @@
  *
  * One thread owns an engine: every function here is called from it, and every
  * callback runs on it, from fake_engine_dispatch(). Slow work (create,
- * destroy, removing, truncating, renaming) happens in a small pool behind it.
+ * destroy, capture, restore, removing, truncating, renaming) happens in small pools behind it.
  */
 #ifndef FAKE_BASH_ENGINE_H
 #define FAKE_BASH_ENGINE_H
@@ -95,8 +95,10 @@ struct fake_sandbox_options {
 	/* Environment of every command, over HOME, PATH, USER, LANG and so on. Copied. */
 	const struct sp_env *env;
 	size_t n_env;
-	/* The snapshot seam: an archive to restore from, or NULL. */
+	/* An archive made by fake_sandbox_capture() to restore from, or NULL. Opened at once: it may be removed afterwards. */
 	const char *archive;
+	/* Bytes of its content after which the disk is full, for tests; 0: as many as there are. */
+	uint64_t archive_limit;
 };
 
 /* Tells how an asynchronous call ended: 0 or a negative sp_code with `err`. */
@@ -138,6 +140,24 @@ struct fake_census {
 	size_t files;
 };
 int fake_sandbox_census(struct fake_sandbox *sandbox, struct fake_census *ret_census,
+			struct sp_error *err);
+
+/* What a snapshot holds. */
+enum fake_kind {
+	/* The files that were made or changed (whiteouts included); not the memory-backed directory. */
+	FAKE_FILESYSTEM = 0,
+	/* Also the memory-backed directory, and as data the environment of the processes that run. */
+	FAKE_RUNTIME,
+};
+/*
+ * Writes what a running sandbox holds into a new archive at `path` (0600); it may go on working meanwhile. `done`
+ * when the archive is complete. SP_CONFLICT: it does not run, or was ended meanwhile; SP_IO with ENOSPC: the disk is full.
+ * After a failure there is no archive. `limit`: bytes after which the disk is full, for tests; 0: as many as there are.
+ */
+int fake_sandbox_capture(struct fake_sandbox *sandbox, enum fake_kind kind, const char *path,
+			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err);
+/* Removes an archive, in the pool; `done` (may be NULL) when it is gone. SP_INTERNAL: no memory. */
+int fake_archive_remove(struct fake_engine *engine, const char *path, fake_done_fn done, void *arg,
 			struct sp_error *err);
 
 /* One entry of the timeline. */

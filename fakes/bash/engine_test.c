@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the scenarios of engine_helper.c, each in a process of its own, in both
+ * Runs the scenarios of the helper programs, each in a process of its own, in both
  * modes, as root and as an ordinary user. What cannot run here is a skip with
  * its reason.
  */
@@ -22,6 +22,7 @@
 #include <base/files.h>
 
 #define HELPER SP_TEST_BIN_DIR "/fake_bash_engine_helper"
+#define SNAPSHOT_HELPER SP_TEST_BIN_DIR "/fake_bash_snapshot_helper"
 #define SKIPPED 77
 #define OUTPUT_MAX 65536
 #define ORDINARY 65534

@@ -11,6 +11,7 @@
 
 #include <base/buf.h>
 #include <base/utf8.h>
+#include <fakes/bash/archive.h>
 #include <fakes/bash/engine.h>
 #include <fakes/bash/pool.h>
 
@@ -96,6 +97,8 @@ int fake_plan_make(const char *state_dir, bool user_ns, struct fake_plan *ret_pl
 void fake_plan_done(struct fake_plan *plan);
 /* Makes the folders that the plan needs in `dir_fd` (the sandbox's folder). 0 or -errno. */
 int fake_plan_prepare(const struct fake_plan *plan, int dir_fd);
+/* Same for a sandbox that is restored: the layers are empty, everything in them comes from an archive. */
+int fake_plan_prepare_bare(const struct fake_plan *plan, int dir_fd);
 
 /* ---- namespaces (setup.c) ---- */
 
@@ -219,6 +222,21 @@ struct fake_upload {
 };
 LIST_HEAD(fake_uploads, fake_upload);
 
+/* A snapshot being taken. */
+struct fake_capture {
+	struct fake_job job;
+	struct fake_sandbox *sandbox;
+	enum fake_kind kind;
+	char *path;
+	uint64_t limit;
+	atomic_bool stop;
+	struct sp_error error;
+	fake_done_fn done;
+	void *arg;
+	LIST_ENTRY(fake_capture) link;
+};
+LIST_HEAD(fake_captures, fake_capture);
+
 struct fake_text {
 	char *text;
 	int64_t started_ms;
@@ -237,6 +255,7 @@ struct fake_sandbox {
 	size_t n_timeline;
 	struct fake_commands commands;
 	struct fake_uploads uploads;
+	struct fake_captures captures;
 	/* Commands whose leader lives or was not reaped. */
 	size_t n_live;
 
@@ -246,6 +265,10 @@ struct fake_sandbox {
 	struct sp_error job_error;
 	fake_done_fn created;
 	void *created_arg;
+	/* What it is restored from, or -1; bytes of content after which the disk is full; its end was asked for meanwhile. */
+	int archive_fd;
+	uint64_t archive_limit;
+	atomic_bool stop;
 
 	/* Namespaces: process 1, the root as seen inside, its /proc. */
 	struct fake_watch init;
@@ -288,13 +311,16 @@ struct fake_engine {
 	struct fake_plan plan;
 	struct fake_pool *pool;
 	struct fake_watch pool_watch;
+	/* For what takes as long as there are files: it must not hold up the rest. */
+	struct fake_pool *slow_pool;
+	struct fake_watch slow_watch;
 	struct fake_sandboxes sandboxes;
 	/* Commands whose sandbox was forgotten. */
 	struct fake_commands orphans;
 	/* Freed after the batch of events in which they ended. */
 	struct fake_commands graveyard;
 	uint64_t n_commands;
-	/* Uploads that are being put in place. */
+	/* Uploads that are being put in place, captures, removals. */
 	size_t n_finishing;
 	bool dispatching;
 	bool closing;
@@ -318,6 +344,21 @@ void fake_commands_orphan(struct fake_sandbox *sandbox);
 int fake_path_resolve(struct fake_sandbox *sandbox, const char *path, int flags);
 /* paths.c: the sandbox ends; uploads under way lose it. */
 void fake_uploads_detach(struct fake_sandbox *sandbox);
+/* capture.c: the sandbox ends; captures of it stop. */
+void fake_captures_stop(struct fake_sandbox *sandbox);
+/* capture.c: what made an archive, as its first entry tells it; the last line is the number of files that are no news. */
+#define FAKE_ABOUT_MAX (256 * 1024)
+#define FAKE_ABOUT_BASE "base "
+void fake_about(const struct fake_sandbox *sandbox, struct sp_buf *buf);
+/* restore.c: the words for an error of an archive; `verb` is capture or restore. Returns the code. */
+int fake_archive_error(struct sp_error *err, int rc, const char *verb, const char *id);
+/* restore.c: fills the layers of a new sandbox, before and after they are mounted, or the folders of plain mode. Pool. */
+struct fake_restore;
+int fake_restore_open(struct fake_sandbox *sandbox, struct fake_restore **ret_restore,
+		      struct sp_error *err);
+int fake_restore_layers(struct fake_restore *restore, int dir_fd, struct sp_error *err);
+int fake_restore_memory(struct fake_restore *restore, struct sp_error *err);
+void fake_restore_free(struct fake_restore *restore);
 /* timeline.c: keeps a command's text; 0 or -ENOMEM. */
 int fake_timeline_add(struct fake_sandbox *sandbox, const char *text);
 void fake_timeline_done(struct fake_sandbox *sandbox);
@@ -327,6 +368,10 @@ int fake_env_make(const char *home, const struct sp_env *env, size_t n_env, char
 void fake_env_free(char **envp);
 /* census.c: entries in upper layers and memory folder that were made there. Any thread. */
 size_t fake_count_files(const struct fake_sandbox *sandbox);
+/* census.c: numbers of the living processes, process 1 left out, as /proc of the sandbox (plain: of the host) has them; owned by the caller. 0 or -errno. Any thread. */
+int fake_list_pids(const struct fake_sandbox *sandbox, pid_t **ret_pids, size_t *ret_n);
+/* plain.c: the same by mark. */
+int fake_mark_list(uint64_t mark, pid_t **ret_pids, size_t *ret_n);
 /* plain.c: a fresh mark; the living processes that carry it, counted or signalled in one walk. */
 uint64_t fake_mark_new(void);
 size_t fake_mark_count(uint64_t mark);

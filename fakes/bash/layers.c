@@ -65,13 +65,17 @@ void fake_plan_done(struct fake_plan *plan)
 	*plan = (struct fake_plan){ 0 };
 }
 
-/* Options of the overlay with this number, or NULL. The upper layer never outlives the mount, so it need not be synced. */
+/*
+ * Options of the overlay with this number, or NULL. The upper layer never outlives the mount, so it need not be
+ * synced; a snapshot takes it, so files are copied up whole, whatever the kernel's default.
+ */
 static char *overlay_options(const struct fake_plan *plan, const char *lower, unsigned number)
 {
 	char *options;
 
-	if (asprintf(&options, "lowerdir=%s,upperdir=l/%u/u,workdir=l/%u/w,volatile%s", lower,
-		     number, number, plan->user_ns ? ",userxattr" : "") < 0)
+	if (asprintf(&options, "lowerdir=%s,upperdir=l/%u/u,workdir=l/%u/w,volatile,%s", lower,
+		     number, number,
+		     plan->user_ns ? "userxattr" : "metacopy=off,redirect_dir=off") < 0)
 		return NULL;
 	return options;
 }
@@ -348,13 +352,31 @@ static int prepare_point(int dir_fd, const struct fake_layer *layer)
 	return 0;
 }
 
-int fake_plan_prepare(const struct fake_plan *plan, int dir_fd)
+/* Where the root is put together, and where the layers are. */
+static int prepare_skeleton(int dir_fd)
 {
-	int rc = 0;
-
 	if (mkdirat(dir_fd, "root", 0700) || fchmodat(dir_fd, "root", 0755, 0) ||
 	    mkdirat(dir_fd, "l", 0700))
 		return -errno;
+	return 0;
+}
+
+int fake_plan_prepare_bare(const struct fake_plan *plan, int dir_fd)
+{
+	int rc = prepare_skeleton(dir_fd);
+
+	for (size_t i = 0; !rc && i < plan->n_layers; i++)
+		if (plan->layers[i].kind == FAKE_LAYER_OVERLAY)
+			rc = prepare_overlay(dir_fd, &plan->layers[i]);
+	return rc;
+}
+
+int fake_plan_prepare(const struct fake_plan *plan, int dir_fd)
+{
+	int rc = prepare_skeleton(dir_fd);
+
+	if (rc)
+		return rc;
 	for (size_t i = 0; !rc && i < plan->n_layers; i++) {
 		const struct fake_layer *layer = &plan->layers[i];
 

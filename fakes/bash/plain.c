@@ -145,6 +145,40 @@ size_t fake_mark_count(uint64_t mark)
 	return walk_once(mark, 0).alive;
 }
 
+/* What a walk collects. */
+struct list {
+	pid_t *pids;
+	size_t n;
+	int error;
+};
+
+static void list_one(pid_t pid, uint64_t mark SP_UNUSED, void *arg)
+{
+	struct list *list = arg;
+	pid_t *grown = reallocarray(list->pids, list->n + 1, sizeof(*grown));
+
+	if (!grown) {
+		list->error = -ENOMEM;
+		return;
+	}
+	list->pids = grown;
+	grown[list->n++] = pid;
+}
+
+int fake_mark_list(uint64_t mark, pid_t **ret_pids, size_t *ret_n)
+{
+	struct list list = { NULL, 0, 0 };
+
+	walk(mark, list_one, &list);
+	if (list.error) {
+		free(list.pids);
+		return list.error;
+	}
+	*ret_pids = list.pids;
+	*ret_n = list.n;
+	return 0;
+}
+
 void fake_mark_signal(uint64_t mark, int signal)
 {
 	walk_once(mark, signal);

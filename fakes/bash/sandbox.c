@@ -26,13 +26,28 @@ static struct fake_sandbox *of_job(struct fake_job *job)
 static void start_job(struct fake_sandbox *sandbox, void (*run)(struct fake_job *job),
 		      void (*done)(struct fake_job *job))
 {
+	struct fake_engine *engine = sandbox->engine;
+
 	sandbox->busy = true;
 	sandbox->job = (struct fake_job){ .run = run, .done = done };
-	fake_pool_submit(sandbox->engine->pool, &sandbox->job);
+	fake_pool_submit(sandbox->archive_fd >= 0 ? engine->slow_pool : engine->pool, &sandbox->job);
+}
+
+/* The sandbox's layers: as they are at first, or from an archive. Pool. */
+static int make_layers(struct fake_sandbox *sandbox, int dir_fd, struct fake_restore *restore,
+		       struct sp_error *err)
+{
+	const struct fake_plan *plan = &sandbox->engine->plan;
+	int rc = restore ? fake_plan_prepare_bare(plan, dir_fd) : fake_plan_prepare(plan, dir_fd);
+
+	if (rc)
+		return sp_error_set_errno(err, -rc, "cannot make the layers of %s in %s",
+					  sandbox->id, sandbox->engine->state_dir);
+	return restore ? fake_restore_layers(restore, dir_fd, err) : 0;
 }
 
 /* Namespaces, process 1, and the descriptors by which we look inside. Pool. */
-static int make_namespaces(struct fake_sandbox *sandbox, int dir_fd, struct sp_error *err)
+static int make_namespaces(struct fake_sandbox *sandbox, struct sp_error *err)
 {
 	struct fake_engine *engine = sandbox->engine;
 	struct fake_setup setup = {
@@ -44,12 +59,8 @@ static int make_namespaces(struct fake_sandbox *sandbox, int dir_fd, struct sp_e
 		.server = engine->server,
 	};
 	char path[40];
-	int rc = fake_plan_prepare(&engine->plan, dir_fd);
+	int rc = fake_setup_run(&setup);
 
-	if (rc)
-		return sp_error_set_errno(err, -rc, "cannot make the layers of %s in %s",
-					  sandbox->id, engine->state_dir);
-	rc = fake_setup_run(&setup);
 	if (rc)
 		return sp_error_set_errno(err, -rc, "cannot make %s: %s %s", sandbox->id,
 					  setup.step, setup.object);
@@ -85,9 +96,15 @@ static int make_plain(struct fake_sandbox *sandbox, int dir_fd, struct sp_error 
 		    0;
 }
 
+static void drop_restore(struct fake_restore **restore)
+{
+	fake_restore_free(*restore);
+}
+
 static int make(struct fake_sandbox *sandbox, struct sp_error *err)
 {
 	struct fake_engine *engine = sandbox->engine;
+	struct fake_restore *restore SP_CLEANUP(drop_restore) = NULL;
 	int dir_fd SP_CLOSE = -1;
 	int rc;
 
@@ -95,17 +112,28 @@ static int make(struct fake_sandbox *sandbox, struct sp_error *err)
 	if (rc)
 		return sp_error_set_errno(err, -rc, "cannot make the folder of %s in %s",
 					  sandbox->id, engine->state_dir);
-	if (engine->mode == FAKE_PLAIN)
-		return make_plain(sandbox, dir_fd, err);
-	return make_namespaces(sandbox, dir_fd, err);
+	if (sandbox->archive_fd >= 0)
+		rc = fake_restore_open(sandbox, &restore, err);
+	if (!rc && engine->mode == FAKE_PLAIN) {
+		rc = make_plain(sandbox, dir_fd, err);
+		if (!rc && restore)
+			rc = fake_restore_layers(restore, dir_fd, err);
+	} else if (!rc) {
+		rc = make_layers(sandbox, dir_fd, restore, err);
+		rc = rc ? rc : make_namespaces(sandbox, err);
+	}
+	return rc || !restore ? rc : fake_restore_memory(restore, err);
 }
 
 static void run_create(struct fake_job *job)
 {
 	struct fake_sandbox *sandbox = of_job(job);
+	int rc = make(sandbox, &sandbox->job_error);
 
-	if (!make(sandbox, &sandbox->job_error))
+	/* A restored one was told. */
+	if (!rc && sandbox->archive_fd < 0)
 		sandbox->base_files = fake_count_files(sandbox);
+	sandbox->archive_fd = sp_close(sandbox->archive_fd);
 }
 
 /* ---- ending ---- */
@@ -147,8 +175,10 @@ static void init_ready(struct fake_watch *watch)
 		return;
 	fake_watch_close(sandbox->engine, watch);
 	sandbox->init_pid = 0;
-	if (!sandbox->ending)
+	if (!sandbox->ending) {
 		sandbox->state = FAKE_ERRORED;
+		fake_captures_stop(sandbox);
+	}
 	fake_sandbox_advance(sandbox);
 }
 
@@ -204,8 +234,8 @@ void fake_sandbox_advance(struct fake_sandbox *sandbox)
 	if (!sandbox->ending || sandbox->busy || sandbox->removed)
 		return;
 	kill_all(sandbox);
-	/* Commands are our children: process 1 cannot end before they are reaped. */
-	if (sandbox->busy || sandbox->init_pid || sandbox->n_live || (plain && !sandbox->swept))
+	/* Commands are our children: process 1 cannot end before they are reaped. Captures look inside. */
+	if (sandbox->busy || !LIST_EMPTY(&sandbox->captures) || sandbox->init_pid || sandbox->n_live || (plain && !sandbox->swept))
 		return;
 	sandbox->removed = true;
 	close_inside(sandbox);
@@ -241,6 +271,8 @@ void fake_sandbox_destroy(struct fake_sandbox *sandbox, fake_done_fn done, void 
 	*last = waiter;
 	sandbox->ending = true;
 	sandbox->state = FAKE_TERMINATED;
+	atomic_store_explicit(&sandbox->stop, true, memory_order_relaxed);
+	fake_captures_stop(sandbox);
 	if (!sandbox->over) {
 		fake_sandbox_advance(sandbox);
 	} else if (!sandbox->busy) {
@@ -275,6 +307,7 @@ void fake_sandbox_set_errored(struct fake_sandbox *sandbox)
 	if (sandbox->ending)
 		return;
 	sandbox->state = FAKE_ERRORED;
+	fake_captures_stop(sandbox);
 	kill_all(sandbox);
 }
 
@@ -325,8 +358,6 @@ static int check_options(struct fake_engine *engine, const struct fake_sandbox_o
 		return sp_error_set(err, SP_INVALID,
 				    "a sandbox's id is 1 to %d characters of a-z, 0-9 and -",
 				    FAKE_ID_MAX);
-	if (options->archive)
-		return sp_error_set(err, SP_UNSUPPORTED, "restoring from a snapshot is not built yet");
 	if (engine->closing)
 		return sp_error_set(err, SP_CONFLICT, "the engine is ending");
 	LIST_FOREACH(other, &engine->sandboxes, link)
@@ -375,15 +406,26 @@ static struct fake_sandbox *sandbox_new(struct fake_engine *engine,
 	sandbox->proc_fd = -1;
 	sandbox->home_fd = -1;
 	sandbox->memory_fd = -1;
+	sandbox->archive_fd = -1;
+	sandbox->archive_limit = options->archive_limit ? options->archive_limit : UINT64_MAX;
 	sandbox->mark = fake_mark_new();
 	LIST_INIT(&sandbox->commands);
 	LIST_INIT(&sandbox->uploads);
+	LIST_INIT(&sandbox->captures);
 	if (!set_paths(sandbox))
 		return sandbox;
 	free(sandbox->home);
 	free(sandbox->memory_dir);
 	free(sandbox);
 	return NULL;
+}
+
+static int open_archive(struct fake_sandbox *sandbox, const char *path, struct sp_error *err)
+{
+	if (!path)
+		return 0;
+	sandbox->archive_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return sandbox->archive_fd < 0 ? sp_error_set_errno(err, errno, "cannot read %s", path) : 0;
 }
 
 int fake_sandbox_create(struct fake_engine *engine, const struct fake_sandbox_options *options,
@@ -399,7 +441,10 @@ int fake_sandbox_create(struct fake_engine *engine, const struct fake_sandbox_op
 	if (!sandbox)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 	rc = fake_env_make(sandbox->home, options->env, options->n_env, &sandbox->envp, err);
+	if (!rc)
+		rc = open_archive(sandbox, options->archive, err);
 	if (rc) {
+		fake_env_free(sandbox->envp);
 		free(sandbox->home);
 		free(sandbox->memory_dir);
 		free(sandbox);
