@@ -60,7 +60,7 @@ struct fake_unpack_rules {
 	bool compressed;
 };
 
-/* Reads an archive from the current place of `fd` (borrowed). `limit`: bytes of content after which the disk is full. */
+/* Reads an archive from the current place of `fd` (borrowed). `limit`: bytes of content (and 512 for each entry) after which the disk is full. */
 int fake_unpack_open(int fd, const struct fake_unpack_rules *rules, uint64_t limit,
 		     const atomic_bool *stop, struct fake_unpack **ret_unpack);
 /* Extracts until an entry comes later (returns 0) or the archive ends (returns 1). What is there already and is no folder is replaced. */

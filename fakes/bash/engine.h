@@ -99,6 +99,8 @@ struct fake_sandbox_options {
 	const char *archive;
 	/* Bytes of its content after which the disk is full, for tests; 0: as many as there are. */
 	uint64_t archive_limit;
+	/* Nothing is done before fake_sandbox_begin(); `done` is not called for one that is destroyed before. */
+	bool held;
 };
 
 /* Tells how an asynchronous call ended: 0 or a negative sp_code with `err`. */
@@ -112,6 +114,8 @@ typedef void (*fake_done_fn)(void *arg, int rc, const struct sp_error *err);
 int fake_sandbox_create(struct fake_engine *engine, const struct fake_sandbox_options *options,
 			fake_done_fn done, void *arg, struct fake_sandbox **ret_sandbox,
 			struct sp_error *err);
+/* Goes on with one that was made `held`. */
+void fake_sandbox_begin(struct fake_sandbox *sandbox);
 /*
  * Ends everything in it (also during creation) and removes its files; `done` when not one
  * process is left. Open commands report 137. Idempotent: every call gets its `done`. The handle stays, terminated.

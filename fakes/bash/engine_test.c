@@ -35,13 +35,13 @@ static const char *const environment[] = { "SERVER_SECRET=canary",
 					    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 					    NULL };
 
-/* Runs the helper (through setpriv as an ordinary user); its code, its words in `said`. */
-static int helper(const char *mode, const char *name, const char *folder, bool ordinary,
-		  const char *const *env, char *said, size_t size)
+/* Runs a helper (through setpriv as an ordinary user); its code, its words in `said`. */
+static int run_helper(const char *program, const char *mode, const char *name, const char *folder,
+		      bool ordinary, const char *const *env, char *said, size_t size)
 {
 	const char *const as_user[] = { "setpriv", "--reuid=65534",  "--regid=65534",
-					"--clear-groups", HELPER, mode, name, folder, NULL };
-	const char *const as_is[] = { HELPER, mode, name, folder, NULL };
+					"--clear-groups", program, mode, name, folder, NULL };
+	const char *const as_is[] = { program, mode, name, folder, NULL };
 	struct sp_run_result result = { 0 };
 	struct sp_error err = SP_ERROR_INIT;
 	int code;
@@ -54,6 +54,12 @@ static int helper(const char *mode, const char *name, const char *folder, bool o
 	code = result.code;
 	sp_run_result_done(&result);
 	return code;
+}
+
+static int helper(const char *mode, const char *name, const char *folder, bool ordinary,
+		  const char *const *env, char *said, size_t size)
+{
+	return run_helper(HELPER, mode, name, folder, ordinary, env, said, size);
 }
 
 static char *make_folder(bool ordinary)
@@ -144,13 +150,14 @@ static size_t survivors(void)
 /* ---- all scenarios of a mode ---- */
 
 /* One scenario: passes, fails with its words, or says why it was skipped. */
-static void one(const char *mode, const char *name, bool ordinary)
+static void one(const char *program, const char *mode, const char *name, bool ordinary)
 {
 	char *folder SP_FREE = make_folder(ordinary);
 	char said[OUTPUT_MAX];
 	bool killed = !strcmp(name, "killed");
 	int expected = killed ? 128 + SIGKILL : 0;
-	int code = helper(mode, name, folder, ordinary, environment, said, sizeof(said));
+	int code = run_helper(program, mode, name, folder, ordinary, environment, said,
+			      sizeof(said));
 	size_t left = survivors();
 	size_t files = entries(folder);
 
@@ -167,10 +174,10 @@ static void one(const char *mode, const char *name, bool ordinary)
 		cr_expect_eq(files, 0, "%s %s: %zu files were left", mode, name, files);
 }
 
-/* All scenarios that `--list` has for the mode. */
-static void all(const char *mode, int bit, bool ordinary)
+/* All scenarios that a program's `--list` has for the mode. */
+static void all_of(const char *program, const char *mode, int bit, bool ordinary)
 {
-	const char *const list[] = { HELPER, "--list", NULL };
+	const char *const list[] = { program, "--list", NULL };
 	struct sp_run_result result = { 0 };
 	struct sp_error err = SP_ERROR_INIT;
 	size_t mounts = count_mounts(), n = 0;
@@ -185,12 +192,18 @@ static void all(const char *mode, int bit, bool ordinary)
 
 		if (sscanf(line, "%63s %d", name, &modes) != 2 || !(modes & bit))
 			continue;
-		one(mode, name, ordinary);
+		one(program, mode, name, ordinary);
 		n++;
 	}
 	sp_run_result_done(&result);
-	cr_expect_gt(n, 10, "%zu scenarios", n);
+	cr_expect_gt(n, 1, "%zu scenarios of %s", n, program);
 	cr_expect_eq(count_mounts(), mounts, "%zu mounts before, %zu after", mounts, count_mounts());
+}
+
+static void all(const char *mode, int bit, bool ordinary)
+{
+	all_of(HELPER, mode, bit, ordinary);
+	all_of(SNAPSHOT_HELPER, mode, bit, ordinary);
 }
 
 /* Why no ordinary user can be had, or NULL. */

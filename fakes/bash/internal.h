@@ -269,6 +269,8 @@ struct fake_sandbox {
 	int archive_fd;
 	uint64_t archive_limit;
 	atomic_bool stop;
+	/* Not begun. */
+	bool held;
 
 	/* Namespaces: process 1, the root as seen inside, its /proc. */
 	struct fake_watch init;

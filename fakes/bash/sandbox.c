@@ -297,6 +297,7 @@ void fake_sandbox_free(struct fake_sandbox *sandbox)
 	fake_env_free(sandbox->envp);
 	LIST_REMOVE(sandbox, link);
 	free(sandbox->stopped);
+	sp_close(sandbox->archive_fd);
 	free(sandbox->home);
 	free(sandbox->memory_dir);
 	free(sandbox);
@@ -453,9 +454,19 @@ int fake_sandbox_create(struct fake_engine *engine, const struct fake_sandbox_op
 	sandbox->created = done;
 	sandbox->created_arg = arg;
 	LIST_INSERT_HEAD(&engine->sandboxes, sandbox, link);
-	start_job(sandbox, run_create, create_done);
+	sandbox->held = options->held;
+	if (!sandbox->held)
+		start_job(sandbox, run_create, create_done);
 	*ret_sandbox = sandbox;
 	return 0;
+}
+
+void fake_sandbox_begin(struct fake_sandbox *sandbox)
+{
+	if (!sandbox->held || sandbox->ending)
+		return;
+	sandbox->held = false;
+	start_job(sandbox, run_create, create_done);
 }
 
 /* ---- questions ---- */

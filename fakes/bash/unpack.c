@@ -19,6 +19,8 @@
 #include <base/cleanup.h>
 
 #define BLOCK ((size_t)1 << 20)
+/* What an entry costs besides its content. */
+#define ENTRY_BYTES 512
 /* Trees may be deeper than any single path. */
 #define PATH_CEILING ((size_t)16 << 20)
 
@@ -518,6 +520,9 @@ static int next_entry(struct fake_unpack *unpack)
 	/* A name that the library cannot give as bytes is none of ours. */
 	if (rc < ARCHIVE_WARN || !name_of(unpack))
 		return -EBADMSG;
+	if (unpack->left < ENTRY_BYTES)
+		return -ENOSPC;
+	unpack->left -= ENTRY_BYTES;
 	return 0;
 }
 

@@ -246,11 +246,23 @@ static void census_sandbox(struct sp_buf *buf, const struct sandbox *sandbox)
 	json_close(buf, '}');
 }
 
+static void census_snapshot(struct sp_buf *buf, const struct snapshot *snapshot)
+{
+	json_open(buf, NULL, '{');
+	json_str(buf, "id", snapshot->id);
+	json_str(buf, "sandbox_id", snapshot->source_id);
+	json_str(buf, "name", snapshot->name);
+	json_str(buf, "kind", snapshot_kind_name(snapshot->kind));
+	json_str(buf, "status", snapshot_status_name(snapshot->status));
+	json_close(buf, '}');
+}
+
 void admin_census(struct request *request)
 {
 	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(CENSUS_CEILING);
 	struct fake_engine *engine = request->api->engine;
 	const char *const *cannot = fake_engine_cannot_hold(engine);
+	const struct snapshot *snapshot;
 	struct sandbox *sandbox;
 
 	json_open(&buf, NULL, '{');
@@ -260,7 +272,12 @@ void admin_census(struct request *request)
 		if (!sandbox->proven)
 			census_sandbox(&buf, sandbox);
 	json_close(&buf, ']');
-	json_int(&buf, "snapshots", 0);
+	json_int(&buf, "snapshots", (int64_t)snapshot_count(request->workspace));
+	json_open(&buf, "snapshot_list", '[');
+	TAILQ_FOREACH (snapshot, &request->workspace->snapshots, entry)
+		if (!snapshot->gone)
+			census_snapshot(&buf, snapshot);
+	json_close(&buf, ']');
 	json_int(&buf, "holds", (int64_t)hold_count(request->workspace));
 	json_int(&buf, "commands_total", (int64_t)fake_engine_commands(engine));
 	json_open(&buf, "cannot_hold", '[');
@@ -336,10 +353,11 @@ static void reset_step(void *arg)
 	free(reset);
 }
 
-/* Answers when the end of the last sandbox is proven. */
+/* Answers when the end of the last sandbox is proven and the last archive is gone. */
 void admin_reset(struct request *request)
 {
 	struct reset *reset = calloc(1, sizeof(*reset));
+	struct snapshot *snapshot;
 	struct sandbox *sandbox;
 
 	if (!reset) {
@@ -354,6 +372,10 @@ void admin_reset(struct request *request)
 	TAILQ_FOREACH (sandbox, &request->workspace->sandboxes, entry) {
 		reset->left++;
 		sandbox_terminate(sandbox, reset_step, reset);
+	}
+	TAILQ_FOREACH (snapshot, &request->workspace->snapshots, entry) {
+		reset->left++;
+		snapshot_delete(snapshot, reset_step, reset);
 	}
 	reset_step(reset);
 }

@@ -29,6 +29,7 @@
 #define TOKEN_LIFE_MS 300000
 
 TAILQ_HEAD(sandbox_list, sandbox);
+TAILQ_HEAD(snapshot_list, snapshot);
 TAILQ_HEAD(exec_list, exec);
 TAILQ_HEAD(waker_list, waker);
 
@@ -51,6 +52,12 @@ struct workspace {
 	struct sandbox_list sandboxes;
 	size_t n_terminated;
 	uint64_t last_sandbox;
+	/* Newest first; those that are gone are remembered for a while. */
+	struct snapshot_list snapshots;
+	size_t n_gone;
+	uint64_t last_snapshot;
+	/* Counts what became available. */
+	uint64_t last_available;
 	/* The minute that is being counted, and its requests. */
 	int64_t rate_start_ms;
 	int64_t rate_used;
@@ -95,6 +102,11 @@ struct sandbox {
 	/* 0 until it was asked to end. */
 	int64_t terminated_ms;
 	bool boot_failed;
+	/* Restored: the hold that stands before it begins, or before it is told that it is done. */
+	struct hold *restore_hold;
+	bool begun;
+	/* Source of the snapshot that it is restored from, or "". */
+	char source_id[SANDBOX_ID_SIZE];
 	/* The engine has proven that nothing of it is left. */
 	bool proven;
 	/* The boot and the ends that the engine still owes an answer for. */
@@ -123,6 +135,8 @@ struct sandbox_wish {
 	size_t n_env;
 	int64_t timeout_s;
 	int64_t idle_s;
+	/* What it is restored from, or NULL. */
+	const struct snapshot *snapshot;
 };
 
 /* Makes one and lets it boot. `wish->domains` is taken over on success. */
@@ -144,6 +158,8 @@ void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 bool sandbox_release_due(struct api *api);
 /* Puts it into a state by wire name, except terminated. SP_INVALID, SP_CONFLICT. */
 int sandbox_set_state(struct sandbox *sandbox, const char *state, struct sp_error *err);
+/* The engine has answered for one of the calls that `n_pending` counts. */
+void sandbox_pending_done(struct sandbox *sandbox);
 /* Somebody begins or ends to hold a command or a transfer of it; both count as activity. */
 void sandbox_use(struct sandbox *sandbox);
 void sandbox_unuse(struct sandbox *sandbox);
@@ -166,6 +182,78 @@ void waker_cancel(struct waker *waker);
 
 /* Writes a sandbox as the service shows it in this era; its environment is never shown. */
 void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox);
+
+enum snapshot_status {
+	SNAPSHOT_CREATING = 0,
+	SNAPSHOT_AVAILABLE,
+	SNAPSHOT_FAILED,
+	SNAPSHOT_STATUS_MAX_,
+};
+
+struct snapshot {
+	struct workspace *workspace;
+	TAILQ_ENTRY(snapshot) entry;
+	/* Position in the order of creation; the cursor of a list. */
+	uint64_t number;
+	char id[ID_SIZE];
+	/* The source may be over and forgotten. */
+	char source_id[SANDBOX_ID_SIZE];
+	enum fake_kind kind;
+	enum snapshot_status status;
+	const char *plan;
+	int64_t requested_ms;
+	/* 0 until it is available. */
+	int64_t captured_ms;
+	int64_t expires_ms;
+	/* The client said when it expires. */
+	bool own_expiry;
+	/* NULL: none. */
+	char *name;
+	/* Place in the order in which they became available. */
+	uint64_t available;
+	int64_t size;
+	/* Why it failed. */
+	char *error;
+	/* Its archive, once it is complete. */
+	char *path;
+	struct hold *hold;
+	/* The engine still writes the archive. */
+	bool capturing;
+	/* Deleted or expired. */
+	bool gone;
+	/* Who waits until the archive is gone. */
+	sandbox_done_fn gone_done;
+	void *gone_arg;
+};
+
+/* What a client asks for; the name is borrowed. */
+struct snapshot_wish {
+	enum fake_kind kind;
+	const char *name;
+	/* 0: the default. */
+	int64_t expires_ms;
+};
+
+/* Begins to take one of a running sandbox; NULL when memory is short. */
+struct snapshot *snapshot_new(struct sandbox *sandbox, const struct snapshot_wish *wish);
+/* NULL also for what is gone, unless `or_gone`. */
+struct snapshot *snapshot_find(struct workspace *workspace, const char *id, bool or_gone);
+/* Of those with this name the one that became available last; else any one, or NULL. */
+struct snapshot *snapshot_find_name(struct workspace *workspace, const char *name);
+/* Number of those that are not gone. */
+size_t snapshot_count(const struct workspace *workspace);
+/* Takes it away; `done` (may be NULL) when its archive is gone, at once when it is already. */
+void snapshot_delete(struct snapshot *snapshot, sandbox_done_fn done, void *arg);
+/* Takes away what has expired; forgets the oldest of what is gone. */
+void snapshots_tick(struct workspace *workspace, int64_t now);
+/* Frees all of a workspace's; the engine is over. */
+void snapshots_free(struct workspace *workspace);
+/* "creating" and so on; status of such a name, or -1. */
+const char *snapshot_status_name(enum snapshot_status status);
+int snapshot_status_from_name(const char *name);
+const char *snapshot_kind_name(enum fake_kind kind);
+/* Writes a snapshot as the service shows it. */
+void snapshot_json(struct sp_buf *buf, const char *name, const struct snapshot *snapshot);
 
 /* What a token is good for. */
 enum operation {

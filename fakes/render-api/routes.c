@@ -40,6 +40,13 @@ static const struct route routes[] = {
 	CONTROL("GET", "/v1/sandboxes/*/execs/*", BODY_IGNORED, -1, true, route_exec),
 	CONTROL("POST", "/v1/sandboxes/*/execs/*/status", BODY_JSON, -1, true, route_exec_status),
 	CONTROL("GET", "/v1/sandbox-groups", BODY_IGNORED, -1, false, route_groups),
+	CONTROL("POST", "/v1/sandboxes/*/snapshots", BODY_JSON, SP_STEP_SNAPSHOT, true,
+		route_snapshot_create),
+	CONTROL("GET", "/v1/sandbox-groups/*/snapshots", BODY_IGNORED, -1, false, route_snapshots),
+	CONTROL("GET", "/v1/sandbox-groups/*/snapshots/*", BODY_IGNORED, -1, false,
+		route_snapshot_get),
+	CONTROL("DELETE", "/v1/sandbox-groups/*/snapshots/*", BODY_IGNORED, SP_STEP_SNAPSHOT_DELETE,
+		false, route_snapshot_delete),
 
 	{ "POST", "/proxy/*/runs/stream", PLANE_PROXY, BODY_JSON, SP_STEP_RUN, true,
 	  proxy_run_stream, NULL, NULL, proxy_run_stream_gone },
@@ -58,6 +65,9 @@ static const struct route routes[] = {
 	ADMIN("GET", "/admin/workspaces/*/requests", BODY_IGNORED, admin_requests, NULL),
 	ADMIN("DELETE", "/admin/workspaces/*/requests", BODY_IGNORED, admin_requests, NULL),
 	ADMIN("GET", "/admin/workspaces/*/census", BODY_IGNORED, admin_census, NULL),
+	ADMIN("GET", "/admin/workspaces/*/snapshots/*", BODY_IGNORED, admin_archive, NULL),
+	{ "PUT", "/admin/workspaces/*/snapshots/*", PLANE_ADMIN, BODY_STREAM, -1, false, admin_plant,
+	  admin_plant_data, admin_plant_end, admin_plant_gone },
 	ADMIN("POST", "/admin/workspaces/*/state", BODY_JSON, admin_state, NULL),
 	ADMIN("POST", "/admin/workspaces/*/clock", BODY_JSON, admin_clock, NULL),
 	ADMIN("POST", "/admin/workspaces/*/reset", BODY_IGNORED, admin_reset, NULL),
@@ -125,6 +135,7 @@ bool route_page(struct request *request, uint64_t *ret_limit, uint64_t *ret_befo
 {
 	const char *limit = request_query(request, "limit");
 	const char *cursor = request_query(request, "cursor");
+	const char *code = "invalid_limit";
 	const char *why = NULL;
 	unsigned long long before;
 	char rest;
@@ -142,9 +153,11 @@ bool route_page(struct request *request, uint64_t *ret_limit, uint64_t *ret_befo
 			*ret_before = before;
 		else
 			why = "invalid cursor";
+		if (why)
+			code = "invalid_cursor";
 	}
 	if (why)
-		request_answer_error(request, MHD_HTTP_BAD_REQUEST, NULL, "%s", why);
+		request_answer_error(request, MHD_HTTP_BAD_REQUEST, code, "%s", why);
 	return !why;
 }
 

@@ -27,6 +27,13 @@ void route_list(struct request *request);
 void route_terminate(struct request *request);
 /* routes_groups.c */
 void route_groups(struct request *request);
+/* routes_snapshots.c */
+void route_snapshot_create(struct request *request);
+void route_snapshots(struct request *request);
+void route_snapshot_get(struct request *request);
+void route_snapshot_delete(struct request *request);
+/* Whether a snapshot may have this name. */
+bool snapshot_name_is_good(const char *name);
 /* routes_mint.c */
 void route_mint_run_sync(struct request *request);
 void route_mint_run_stream(struct request *request);
@@ -60,5 +67,11 @@ void admin_census(struct request *request);
 void admin_state(struct request *request);
 void admin_clock(struct request *request);
 void admin_reset(struct request *request);
+/* admin_archive.c */
+void admin_archive(struct request *request);
+void admin_plant(struct request *request);
+void admin_plant_data(struct request *request, const void *data, size_t len);
+void admin_plant_end(struct request *request);
+void admin_plant_gone(struct request *request);
 
 #endif

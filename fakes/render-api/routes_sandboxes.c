@@ -114,18 +114,42 @@ static bool read_place(struct create *create, const cJSON *json)
 	return true;
 }
 
-/* Snapshots come later; none exists, so none is found. */
+/* Memory fits the plan that it was taken on; one who names no plan gets that one. */
+static bool fit_plan(struct create *create, const cJSON *json, const struct snapshot *snapshot)
+{
+	if (snapshot->kind != FAKE_RUNTIME)
+		return true;
+	if (!cJSON_GetObjectItemCaseSensitive(json, "plan"))
+		create->wish.plan = snapshot->plan;
+	if (!strcmp(create->wish.plan, snapshot->plan))
+		return true;
+	return refuse(create, MHD_HTTP_CONFLICT, "snapshot_plan_mismatch",
+		      "a runtime snapshot can only be restored on the plan of its source");
+}
+
 static bool read_source(struct create *create, const cJSON *json)
 {
+	struct workspace *workspace = create->request->workspace;
 	const char *id = sp_json_str(json, "snapshotId");
 	const char *name = sp_json_str(json, "snapshotName");
+	const struct snapshot *snapshot;
 
+	if ((!id && !name) || workspace->api->era == FAKE_ERA_A)
+		return true;
 	if (id && name)
 		return bad(create, "snapshotId and snapshotName exclude each other");
-	if (id || name)
+	if (name && !snapshot_name_is_good(name))
+		return refuse(create, MHD_HTTP_BAD_REQUEST, "invalid_snapshot_name",
+			      "invalid snapshotName");
+	snapshot = id ? snapshot_find(workspace, id, false) : snapshot_find_name(workspace, name);
+	if (!snapshot)
 		return refuse(create, MHD_HTTP_NOT_FOUND, "snapshot_not_found",
 			      "snapshot not found");
-	return true;
+	if (snapshot->status != SNAPSHOT_AVAILABLE)
+		return refuse(create, MHD_HTTP_CONFLICT, "snapshot_not_available",
+			      "snapshot is not available");
+	create->wish.snapshot = snapshot;
+	return fit_plan(create, json, snapshot);
 }
 
 static bool read_env(struct create *create, const cJSON *json)

@@ -2,12 +2,16 @@
 /* Every route's answers, good and bad, against a server in a child. */
 #include <fakes/render-api/testing.h>
 
-/* What {s}, {e}, {w} and {o} in a row stand for. */
+/* What {s}, {e}, {w} and {g} in a row stand for. */
 struct names {
 	const char *sandbox;
 	const char *exec;
 	const char *workspace;
+	const char *group;
 };
+
+#define A8 "aaaaaaaa"
+#define A64 A8 A8 A8 A8 A8 A8 A8 A8
 
 enum who { OWN, NOBODY, WRONG, CONTROL };
 
@@ -32,6 +36,8 @@ static void expand(struct sp_buf *out, const char *text, const struct names *nam
 			name = names->exec;
 		else if (!strncmp(text, "{w}", 3))
 			name = names->workspace;
+		else if (!strncmp(text, "{g}", 3))
+			name = names->group;
 		if (name)
 			text += 2;
 		if (name)
@@ -105,7 +111,11 @@ static const struct row rows[] = {
     {"root", "GET", "/", OWN, NULL, 404, NULL},
     {"wrong method", "DELETE", "/v1/sandboxes/{s}", OWN, NULL, 405, NULL},
     {"wrong method with a body", "PUT", "/v1/sandboxes", OWN, "{}", 405, NULL},
-    {"snapshots are not built", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{}", 404, NULL},
+    {"suspending has no known wire form", "POST", "/v1/sandboxes/{s}/suspend", OWN, NULL, 404, "not found"},
+    {"nor has resuming", "POST", "/v1/sandboxes/{s}/resume", OWN, NULL, 404, "not found"},
+    {"nor has making a group", "POST", "/v1/sandbox-groups", OWN, "{}", 405, "not allowed"},
+    {"nor have images", "POST", "/v1/sandbox-groups/{g}/images", OWN, "{}", 404, "not found"},
+    {"logs are absent", "GET", "/v1/sandboxes/{s}/logs", OWN, NULL, 404, "not found"},
     {"no key", "GET", "/v1/sandboxes", NOBODY, NULL, 401, "unauthorized"},
     {"wrong key", "GET", "/v1/sandboxes", WRONG, NULL, 401, "unauthorized"},
     {"wrong key with a body", "POST", "/v1/sandboxes", WRONG, "{}", 401, NULL},
@@ -213,6 +223,45 @@ static const struct row rows[] = {
     {"groups of two", "GET", "/v1/sandbox-groups?ownerId={w}&ownerId={w}", OWN, NULL, 400,
      "at most one"},
 
+    {"snapshot of no kind", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{\"kind\":\"memory\"}", 400, "kind"},
+    {"snapshot of a number", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{\"kind\":1}", 400, "kind"},
+    {"snapshot without a name", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{\"name\":\"\"}", 400,
+     "invalid_snapshot_name"},
+    {"snapshot with an id for a name", "POST", "/v1/sandboxes/{s}/snapshots", OWN,
+     "{\"name\":\"snp-x\"}", 400, "invalid_snapshot_name"},
+    {"snapshot with a long name", "POST", "/v1/sandboxes/{s}/snapshots", OWN,
+     "{\"name\":\"" A64 "a\"}", 400, "invalid_snapshot_name"},
+    {"snapshot for the past", "POST", "/v1/sandboxes/{s}/snapshots", OWN,
+     "{\"expiresAt\":\"2001-01-01T00:00:00Z\"}", 400, "expiresAt"},
+    {"snapshot for no time", "POST", "/v1/sandboxes/{s}/snapshots", OWN,
+     "{\"expiresAt\":\"tomorrow\"}", 400, "expiresAt"},
+    {"snapshot of a missing one", "POST", "/v1/sandboxes/sbx-x/snapshots", OWN, "{}", 404,
+     "sandbox not found"},
+    {"snapshots", "GET", "/v1/sandbox-groups/{g}/snapshots?ownerId={w}", OWN, NULL, 200, "[]"},
+    {"snapshots of nobody", "GET", "/v1/sandbox-groups/{g}/snapshots", OWN, NULL, 400,
+     "invalid_owner_id"},
+    {"snapshots of two", "GET", "/v1/sandbox-groups/{g}/snapshots?ownerId={w}&ownerId={w}", OWN, NULL,
+     400, "invalid_owner_id"},
+    {"snapshots of no group", "GET", "/v1/sandbox-groups/x/snapshots?ownerId={w}", OWN, NULL, 400,
+     "invalid_sandbox_group_id"},
+    {"snapshots of a strange group", "GET",
+     "/v1/sandbox-groups/sbg-00000000000000000000/snapshots?ownerId={w}", OWN, NULL, 404, "group"},
+    {"snapshots in no state", "GET", "/v1/sandbox-groups/{g}/snapshots?ownerId={w}&status=new", OWN,
+     NULL, 400, "invalid_status"},
+    {"snapshots, too many", "GET", "/v1/sandbox-groups/{g}/snapshots?ownerId={w}&limit=101", OWN, NULL,
+     400, "invalid_limit"},
+    {"snapshots from nowhere", "GET", "/v1/sandbox-groups/{g}/snapshots?ownerId={w}&cursor=x", OWN,
+     NULL, 400, "invalid_cursor"},
+    {"get no snapshot", "GET", "/v1/sandbox-groups/{g}/snapshots/x", OWN, NULL, 400,
+     "invalid_snapshot_id"},
+    {"get a missing snapshot", "GET", "/v1/sandbox-groups/{g}/snapshots/snp-00000000000000000000", OWN,
+     NULL, 404, "snapshot_not_found"},
+    {"delete a missing snapshot", "DELETE",
+     "/v1/sandbox-groups/{g}/snapshots/snp-00000000000000000000", OWN, NULL, 404,
+     "snapshot_not_found"},
+    {"no route by snapshot id alone", "GET", "/v1/snapshots/snp-00000000000000000000", OWN, NULL, 404,
+     "not found"},
+
     {"proxy without token", "POST", "/proxy/{s}/runs/stream", NOBODY, "{}", 401, "unauthorized"},
     {"proxy with the key", "POST", "/proxy/{s}/runs/stream", OWN, "{}", 401, "unauthorized"},
     {"proxy of a missing one", "POST", "/proxy/sbx-x/runs/stream", OWN, "{}", 404,
@@ -247,17 +296,22 @@ static const struct row rows[] = {
      NULL},
     {"clock", "POST", "/admin/workspaces/{w}/clock", CONTROL, "{\"advance_ms\":10}", 204, NULL},
 
+    {"archive of nothing", "GET", "/admin/workspaces/{w}/snapshots/snp-x", CONTROL, NULL, 404,
+     "archive_not_found"},
+
     {"terminate", "POST", "/v1/sandboxes/{s}/terminate?ownerId={w}", OWN, NULL, 204, NULL},
     {"terminate again", "POST", "/v1/sandboxes/{s}/terminate", OWN, NULL, 204, NULL},
     {"get a terminated one", "GET", "/v1/sandboxes/{s}", OWN, NULL, 200,
      "\"status\":\"terminated\""},
     {"mint for a terminated one", "POST", "/v1/sandboxes/{s}/runs/sync/token", OWN, NULL, 404,
      NULL},
+    {"snapshot of a terminated one", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{}", 409,
+     "sandbox_not_running"},
     {"execs of a terminated one", "GET", "/v1/sandboxes/{s}/execs", OWN, NULL, 200,
      "\"stoppedAt\""},
     {"reset", "POST", "/admin/workspaces/{w}/reset", CONTROL, NULL, 204, NULL},
     {"census after it", "GET", "/admin/workspaces/{w}/census", CONTROL, NULL, 200,
-     "{\"sandboxes\":[],\"snapshots\":0,\"holds\":0"},
+     "{\"sandboxes\":[],\"snapshots\":0,\"snapshot_list\":[],\"holds\":0"},
 };
 
 Test(routes, every_answer)
@@ -272,7 +326,8 @@ Test(routes, every_answer)
 		  sp_buf_str(&groups.body));
 	char *sandbox SP_FREE = make_sandbox(&server);
 	struct mint exec = mint(&server, sandbox, "runs/stream", "");
-	struct names names = {sandbox, exec.exec, server.workspace};
+	char *group SP_FREE = group_id(&server, sandbox);
+	struct names names = {sandbox, exec.exec, server.workspace, group};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
 		check(&server, &rows[i], &names);

@@ -52,16 +52,62 @@ bool sandbox_release_due(struct api *api)
 	return left;
 }
 
+void sandbox_pending_done(struct sandbox *sandbox)
+{
+	sandbox->n_pending--;
+	maybe_release(sandbox);
+}
+
+static void restore_over(void *arg)
+{
+	struct sandbox *sandbox = arg;
+
+	sandbox->restore_hold = NULL;
+}
+
 static void on_booted(void *arg, int rc, const struct sp_error *err)
 {
 	struct sandbox *sandbox = arg;
 
-	sandbox->n_pending--;
 	if (rc && !sandbox->terminated_ms) {
 		sandbox->boot_failed = true;
 		fprintf(stderr, "sandproof fake-api: sandbox %s: %s\n", sandbox->id, err->message);
 	}
-	maybe_release(sandbox);
+	if (!rc && !sandbox->terminated_ms && *sandbox->source_id)
+		sandbox->restore_hold = hold_reach(sandbox->workspace, SP_STEP_RESTORE, SP_AFTER,
+						   sandbox->source_id, restore_over, sandbox);
+	sandbox_pending_done(sandbox);
+}
+
+/* A restored one begins only now. */
+static void begin(void *arg)
+{
+	struct sandbox *sandbox = arg;
+
+	sandbox->restore_hold = NULL;
+	sandbox->begun = true;
+	if (!sandbox->boot_failed)
+		fake_sandbox_begin(sandbox->handle);
+	else
+		sandbox_pending_done(sandbox);
+}
+
+static void stand_before_restore(struct sandbox *sandbox)
+{
+	sandbox->restore_hold = hold_reach(sandbox->workspace, SP_STEP_RESTORE, SP_BEFORE,
+					   sandbox->source_id, begin, sandbox);
+	if (!sandbox->restore_hold)
+		begin(sandbox);
+}
+
+/* It was asked to end while it stood at a hold. */
+static void leave_restore(struct sandbox *sandbox)
+{
+	hold_leave(SP_TAKE(sandbox->restore_hold));
+	if (sandbox->begun)
+		return;
+	sandbox->begun = true;
+	sandbox_pending_done(sandbox);
 }
 
 static bool slow_boot(const struct api *api)
@@ -103,8 +149,16 @@ int sandbox_new(struct workspace *workspace, const struct sandbox_wish *wish,
 
 	if (!sandbox)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	const struct snapshot *snapshot = wish->snapshot;
+	struct failure_plan plan = FAILURE_NONE;
+
+	if (snapshot)
+		plan = failure_take(workspace, SP_STEP_RESTORE);
 	struct fake_sandbox_options options = {
 		.id = sandbox->id,
+		.archive = snapshot ? snapshot->path : NULL,
+		.archive_limit = plan.how == SP_FAIL_DISK_FULL,
+		.held = snapshot,
 		/* An allow-list is enforced as deny-all. */
 		.deny_network = strcmp(wish->network, "allow-all") != 0,
 		.env = wish->env,
@@ -123,6 +177,12 @@ int sandbox_new(struct workspace *workspace, const struct sandbox_wish *wish,
 	}
 	sandbox->network.domains = wish->domains;
 	sandbox->network.n_domains = wish->n_domains;
+	sandbox->begun = !snapshot;
+	if (snapshot) {
+		memcpy(sandbox->source_id, snapshot->source_id, sizeof(sandbox->source_id));
+		sandbox->boot_failed = plan.how >= 0 && plan.how != SP_FAIL_DISK_FULL;
+		stand_before_restore(sandbox);
+	}
 	*ret_sandbox = sandbox;
 	return 0;
 }
@@ -169,6 +229,8 @@ enum fake_state sandbox_state(const struct sandbox *sandbox)
 {
 	if (sandbox->terminated_ms)
 		return FAKE_TERMINATED;
+	if (sandbox->restore_hold)
+		return FAKE_CREATING;
 	if (sandbox->boot_failed)
 		return FAKE_ERRORED;
 	if (sandbox->waking)
@@ -232,6 +294,7 @@ void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 	if (!sandbox->terminated_ms)
 		sandbox->terminated_ms = workspace_now(sandbox->workspace);
 	hold_leave(SP_TAKE(sandbox->wake_hold));
+	leave_restore(sandbox);
 	let_wakers_go(sandbox);
 	ending = sandbox->proven ? NULL : calloc(1, sizeof(*ending));
 	if (!ending) {

@@ -278,6 +278,18 @@ static SP_UNUSED char *reply_str(const struct reply *reply, const char *name)
 	return strdup(text ? text : "");
 }
 
+/* Whether the body holds a text. */
+static SP_UNUSED bool has(const struct reply *reply, const char *text)
+{
+	return strstr(sp_buf_str(&reply->body), text);
+}
+
+/* Whether the headers hold a text, in any case of letters. */
+static SP_UNUSED bool has_header(const struct reply *reply, const char *text)
+{
+	return strcasestr(sp_buf_str(&reply->headers), text);
+}
+
 /* A call of the admin endpoint for the server's first workspace. */
 static SP_UNUSED struct reply ask_control(struct server *server, const char *method,
 					  const char *tail, const char *body)
@@ -405,6 +417,82 @@ static SP_UNUSED char *make_sandbox(struct server *server)
 	return id;
 }
 
+/* The group of a sandbox; the caller's. */
+static SP_UNUSED char *group_id(struct server *server, const char *id)
+{
+	char target[128];
+
+	snprintf(target, sizeof(target), "/v1/sandboxes/%s", id);
+	struct reply reply SP_CLEANUP(reply_done) = ask_api(server, "GET", target, NULL);
+
+	return reply_str(&reply, "sandboxGroupId");
+}
+
+/* Begins a snapshot (`body` NULL: of kind filesystem); its id is the caller's. */
+static SP_UNUSED char *begin_snapshot(struct server *server, const char *id, const char *body)
+{
+	char target[128];
+
+	snprintf(target, sizeof(target), "/v1/sandboxes/%s/snapshots", id);
+	struct reply reply SP_CLEANUP(reply_done) =
+		ask_api(server, "POST", target, body ? body : "{\"kind\":\"filesystem\"}");
+	char *snapshot = reply_str(&reply, "id");
+
+	cr_assert(reply.status == 202 && has(&reply, "\"status\":\"creating\""),
+		  "a snapshot of %s: %ld %s", id, reply.status, sp_buf_str(&reply.body));
+	return snapshot;
+}
+
+/* A call for one snapshot of a group. */
+static SP_UNUSED struct reply ask_snapshot(struct server *server, const char *method,
+					   const char *group, const char *snapshot)
+{
+	char target[256];
+
+	snprintf(target, sizeof(target), "/v1/sandbox-groups/%s/snapshots/%s", group, snapshot);
+	return ask_api(server, method, target, NULL);
+}
+
+/* Asks until it is creating no longer; each round is an exchange. */
+static SP_UNUSED struct reply await_snapshot(struct server *server, const char *group,
+					     const char *snapshot)
+{
+	uint64_t limit = sp_deadline_ms(TEST_LIMIT_MS);
+
+	for (;;) {
+		struct reply reply = ask_snapshot(server, "GET", group, snapshot);
+
+		if (!has(&reply, "\"status\":\"creating\""))
+			return reply;
+		reply_done(&reply);
+		cr_assert(sp_now() < limit, "%s is creating for ever", snapshot);
+	}
+}
+
+/* A complete snapshot; its id is the caller's. */
+static SP_UNUSED char *take_snapshot(struct server *server, const char *id, const char *body)
+{
+	char *snapshot = begin_snapshot(server, id, body);
+	char *group SP_FREE = group_id(server, id);
+	struct reply reply SP_CLEANUP(reply_done) = await_snapshot(server, group, snapshot);
+
+	cr_assert(has(&reply, "\"status\":\"available\""), "%s: %s", snapshot,
+		  sp_buf_str(&reply.body));
+	return snapshot;
+}
+
+/* A running sandbox restored from a snapshot; the caller's. */
+static SP_UNUSED char *restore_snapshot(struct server *server, const char *snapshot)
+{
+	char more[128];
+
+	snprintf(more, sizeof(more), ",\"snapshotId\":\"%s\"", snapshot);
+	char *id = make_sandbox_with(server, more);
+
+	await_state(server, id, "running");
+	return id;
+}
+
 /* What a mint gave. */
 struct mint {
 	long status;
@@ -487,18 +575,6 @@ static SP_UNUSED char *run_sync(struct server *server, const char *id, const cha
 	cr_assert(reply.status == 200, "running `%s`: %ld %s", command, reply.status,
 		  sp_buf_str(&reply.body));
 	return reply_str(&reply, "stdout");
-}
-
-/* Whether the body holds a text. */
-static SP_UNUSED bool has(const struct reply *reply, const char *text)
-{
-	return strstr(sp_buf_str(&reply->body), text);
-}
-
-/* Whether the headers hold a text, in any case of letters. */
-static SP_UNUSED bool has_header(const struct reply *reply, const char *text)
-{
-	return strcasestr(sp_buf_str(&reply->headers), text);
 }
 
 #endif

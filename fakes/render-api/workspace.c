@@ -32,6 +32,7 @@ struct workspace *workspace_new(struct api *api)
 	TAILQ_INIT(&workspace->holds);
 	TAILQ_INIT(&workspace->failures);
 	TAILQ_INIT(&workspace->sandboxes);
+	TAILQ_INIT(&workspace->snapshots);
 	TAILQ_INSERT_TAIL(&api->workspaces, workspace, entry);
 	return workspace;
 }
@@ -44,6 +45,7 @@ void workspace_free(struct workspace *workspace)
 	failure_clear_all(workspace);
 	while ((sandbox = TAILQ_FIRST(&workspace->sandboxes)))
 		sandbox_free(sandbox);
+	snapshots_free(workspace);
 	record_clear(&workspace->log);
 	TAILQ_REMOVE(&workspace->api->workspaces, workspace, entry);
 	free(workspace);
@@ -111,6 +113,7 @@ void workspace_tick(struct workspace *workspace)
 
 	TAILQ_FOREACH (sandbox, &workspace->sandboxes, entry)
 		tick_sandbox(sandbox, now);
+	snapshots_tick(workspace, now);
 	while (workspace->n_terminated > TERMINATED_KEPT && forget_oldest(workspace))
 		;
 }

@@ -33,10 +33,11 @@ extern "C" {
 	X(MINT_DOWNLOAD, "mint_download", "mint a download token")                                 \
 	X(DOWNLOAD, "download", "send a file")                                                     \
 	X(SNAPSHOT, "snapshot", "create a snapshot")                                               \
-	X(CAPTURE, "capture", "capture the files of a snapshot")                                   \
+	X(CAPTURE, "capture", "capture what a snapshot holds; before: it is `creating`, the sandbox runs on; after: all is captured and it is still `creating`") \
+	X(RESTORE, "restore", "fill a new sandbox from a snapshot, which stays `creating` meanwhile; its holds go by the snapshot's source sandbox") \
 	X(SNAPSHOT_DELETE, "snapshot_delete", "delete a snapshot")                                 \
-	X(SUSPEND, "suspend", "suspend a sandbox")                                                 \
-	X(RESUME, "resume", "wake a sandbox")
+	X(SUSPEND, "suspend", "suspend a sandbox; it is `suspending` meanwhile, and who asked is not kept waiting") \
+	X(RESUME, "resume", "wake a sandbox; it is `resuming` meanwhile")
 
 /* One value a step, SP_STEP_CREATE and so on. */
 enum sp_control_step {
@@ -71,7 +72,7 @@ enum sp_control_how {
 	SP_FAIL_RATE_LIMIT,
 	/* Answer 403 with the edge's HTML page. */
 	SP_FAIL_EDGE,
-	/* Upload: answer 507, the disk is full. */
+	/* The disk becomes full in the middle. Upload: answers 507; capture: the snapshot fails; restore: the sandbox is errored. */
 	SP_FAIL_DISK_FULL,
 };
 
