@@ -48,17 +48,19 @@ struct helper_case {
 	int modes;
 };
 
+/* The one engine of the process. */
 static struct fake_engine *engine;
+/* Its state folder. */
 static const char *folder;
+/* Checks that did not hold. */
 static int failures;
 
 /* Counts a failure, with its line and reason, unless the condition holds. */
 #define CHECK(condition, ...) check((condition), __LINE__, #condition, __VA_ARGS__)
 
-static SP_UNUSED void check(bool good, int line, const char *text, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static SP_UNUSED void check(bool good, int line, const char *text, const char *format, ...)
+/* See CHECK. */
+__attribute__((format(printf, 4, 5))) static SP_UNUSED void
+check(bool good, int line, const char *text, const char *format, ...)
 {
 	va_list args;
 
@@ -80,6 +82,7 @@ struct outcome {
 	struct sp_error err;
 };
 
+/* A fake_done_fn for an outcome. */
 static SP_UNUSED void note(void *arg, int rc, const struct sp_error *err)
 {
 	struct outcome *outcome = arg;
@@ -90,6 +93,7 @@ static SP_UNUSED void note(void *arg, int rc, const struct sp_error *err)
 		outcome->err = *err;
 }
 
+/* Waits for the engine and lets it do what is to be done. */
 static SP_UNUSED void turn(void)
 {
 	struct pollfd fd = { .fd = fake_engine_fd(engine), .events = POLLIN };
@@ -98,12 +102,14 @@ static SP_UNUSED void turn(void)
 	fake_engine_dispatch(engine);
 }
 
+/* Until it has happened. */
 static SP_UNUSED void await(struct outcome *outcome)
 {
 	while (!outcome->done)
 		turn();
 }
 
+/* A running sandbox; one that cannot be made is a failed check. */
 static SP_UNUSED struct fake_sandbox *make_with(struct fake_sandbox_options options)
 {
 	struct outcome made = { 0 };
@@ -126,11 +132,13 @@ static SP_UNUSED struct fake_sandbox *make_with(struct fake_sandbox_options opti
 	return sandbox;
 }
 
+/* One with every default. */
 static SP_UNUSED struct fake_sandbox *make(void)
 {
 	return make_with((struct fake_sandbox_options){ 0 });
 }
 
+/* Ends and forgets a sandbox. */
 static SP_UNUSED void destroy(struct fake_sandbox *sandbox)
 {
 	struct outcome ended = { 0 };
@@ -151,11 +159,13 @@ struct run {
 	int code;
 };
 
+/* For commands that are read in turns anyhow. */
 static SP_UNUSED void woken(void *arg)
 {
 	(void)arg;
 }
 
+/* Starts a command; ended by run_done(). */
 static SP_UNUSED struct run start(struct fake_sandbox *sandbox, const char *text)
 {
 	struct run run = { .text = { SP_BUF_INIT(OUTPUT_CEILING), SP_BUF_INIT(OUTPUT_CEILING) } };
@@ -187,6 +197,7 @@ static SP_UNUSED bool take(struct run *run, size_t max)
 	return true;
 }
 
+/* Reads it to its end. */
 static SP_UNUSED void finish(struct run *run)
 {
 	while (!run->ended)
@@ -204,8 +215,9 @@ static SP_UNUSED void run_done(struct run *run)
 /* Runs to the end and checks code and standard output (NULL: any). */
 #define EXPECT(sandbox, text, code, out) expect((sandbox), (text), (code), (out), __LINE__)
 
-static SP_UNUSED void expect(struct fake_sandbox *sandbox, const char *text, int code, const char *out,
-		   int line)
+/* See EXPECT. */
+static SP_UNUSED void expect(struct fake_sandbox *sandbox, const char *text, int code,
+			     const char *out, int line)
 {
 	struct run run = start(sandbox, text);
 
@@ -219,6 +231,7 @@ static SP_UNUSED void expect(struct fake_sandbox *sandbox, const char *text, int
 	run_done(&run);
 }
 
+/* What is in a sandbox now. */
 static SP_UNUSED struct fake_census census(struct fake_sandbox *sandbox)
 {
 	struct fake_census now = { 0 };
@@ -229,13 +242,15 @@ static SP_UNUSED struct fake_census census(struct fake_sandbox *sandbox)
 	return now;
 }
 
+/* Whether this is plain mode. */
 static SP_UNUSED bool plain(void)
 {
 	return fake_engine_mode(engine) == FAKE_PLAIN;
 }
 
-static SP_UNUSED int upload_mode(struct fake_sandbox *sandbox, const char *path, const char *content,
-		       struct sp_error *err)
+/* Uploads a text; 0 or the code of the error. */
+static SP_UNUSED int upload_mode(struct fake_sandbox *sandbox, const char *path,
+				 const char *content, struct sp_error *err)
 {
 	struct outcome put = { 0 };
 	struct fake_upload *upload;
@@ -252,8 +267,8 @@ static SP_UNUSED int upload_mode(struct fake_sandbox *sandbox, const char *path,
 }
 
 /* Reads a file through fake_path_open(). */
-static SP_UNUSED int download(struct fake_sandbox *sandbox, const char *path, char *text, size_t size,
-		    struct sp_error *err)
+static SP_UNUSED int download(struct fake_sandbox *sandbox, const char *path, char *text,
+			      size_t size, struct sp_error *err)
 {
 	enum fake_path_kind kind;
 	uint64_t len;
@@ -273,8 +288,10 @@ static SP_UNUSED int download(struct fake_sandbox *sandbox, const char *path, ch
 
 /* ---- the program ---- */
 
+/* Text of `-c`. */
 static const char *hand_text;
 
+/* The command of `-c`, its output on ours, its code as ours. */
 static SP_UNUSED void run_by_hand(void)
 {
 	struct fake_sandbox *sandbox = make();
@@ -331,6 +348,7 @@ static SP_UNUSED int run_case(const struct helper_case *which, enum fake_mode mo
 	return failures ? 1 : 0;
 }
 
+/* The mode of a word. */
 static SP_UNUSED enum fake_mode mode_of(const char *word)
 {
 	return !strcmp(word, "plain") ? FAKE_PLAIN :
@@ -339,7 +357,8 @@ static SP_UNUSED enum fake_mode mode_of(const char *word)
 }
 
 /* The whole program. */
-static SP_UNUSED int scenario_main(int argc, char **argv, const struct helper_case *cases, size_t n_cases)
+static SP_UNUSED int scenario_main(int argc, char **argv, const struct helper_case *cases,
+				   size_t n_cases)
 {
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
 		for (size_t i = 0; i < n_cases; i++)

@@ -273,16 +273,16 @@ void admin_census(struct request *request)
 			census_sandbox(&buf, sandbox);
 	json_close(&buf, ']');
 	json_int(&buf, "snapshots", (int64_t)snapshot_count(request->workspace));
-	json_open(&buf, "snapshot_list", '[');
-	TAILQ_FOREACH (snapshot, &request->workspace->snapshots, entry)
-		if (!snapshot->gone)
-			census_snapshot(&buf, snapshot);
-	json_close(&buf, ']');
 	json_int(&buf, "holds", (int64_t)hold_count(request->workspace));
 	json_int(&buf, "commands_total", (int64_t)fake_engine_commands(engine));
 	json_open(&buf, "cannot_hold", '[');
 	while (*cannot)
 		json_str(&buf, NULL, *cannot++);
+	json_close(&buf, ']');
+	json_open(&buf, "snapshot_list", '[');
+	TAILQ_FOREACH (snapshot, &request->workspace->snapshots, entry)
+		if (!snapshot->gone)
+			census_snapshot(&buf, snapshot);
 	json_close(&buf, ']');
 	json_close(&buf, '}');
 	request_answer_json(request, MHD_HTTP_OK, &buf);

@@ -183,6 +183,7 @@ void waker_cancel(struct waker *waker);
 /* Writes a sandbox as the service shows it in this era; its environment is never shown. */
 void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox);
 
+/* Where a snapshot is in its life. */
 enum snapshot_status {
 	SNAPSHOT_CREATING = 0,
 	SNAPSHOT_AVAILABLE,
