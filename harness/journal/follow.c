@@ -11,7 +11,7 @@
 
 #include <base/clock.h>
 
-#include "stream.h"
+#include "follower.h"
 
 /* Followers in a row that may end without a byte before it is told. */
 #define IDLE_ENDS 3
@@ -51,9 +51,9 @@ int reader_follow_start(struct reader *reader, struct sp_error *err)
 	if (rc && err)
 		*err = result->err;
 	if (!rc) {
-		reader->stream = stream_new(result->process);
+		reader->follower = follower_new(result->process);
 		result->process = (struct sp_process)SP_PROCESS_INIT;
-		if (!reader->stream)
+		if (!reader->follower)
 			rc = sp_error_set(err, SP_INTERNAL, "no memory or thread for a follower");
 	}
 	race_drop(race);
@@ -84,7 +84,7 @@ static int follow_again(struct reader *reader, int why, struct sp_error *err)
 {
 	bool passing = why == SP_GONE || why == SP_UNKNOWN_OUTCOME || why == SP_UNAVAILABLE;
 
-	reader->stream = stream_close(reader->stream, !reader->steps.kill_follower);
+	reader->follower = follower_close(reader->follower, !reader->steps.kill_follower);
 	if (!reader->steps.refollow) {
 		reader->over = true;
 		return SP_ABORTED;
@@ -152,16 +152,16 @@ static int follow_fill(struct reader *reader, struct sp_error *err)
 	struct sp_bytes bytes = SP_BYTES_INIT;
 	struct sp_cancel *cancel = reader->steps.race_abort ? reader->cancel : NULL;
 	uint64_t deadline;
-	int rc = reader->stream ? 0 : restart(reader, err);
+	int rc = reader->follower ? 0 : restart(reader, err);
 
 	while (!rc) {
-		rc = stream_pop(reader->stream, &bytes, err);
+		rc = follower_pop(reader->follower, &bytes, err);
 		if (rc > 0)
 			return take_bytes(reader, &bytes, err);
 		if (rc < 0)
 			return follow_again(reader, rc, err);
 		deadline = reader_deadline(reader);
-		race_poll(stream_fd(reader->stream), sp_cancel_fd(cancel),
+		race_poll(follower_fd(reader->follower), sp_cancel_fd(cancel),
 			  sooner(deadline, reader->verify_at));
 		rc = sp_cancel_check(cancel, err);
 		if (!rc && deadline && sp_now() >= deadline)
@@ -203,7 +203,7 @@ static int exact(struct reader *reader, struct sp_bytes *line, struct sp_error *
 
 static void follow_close(struct reader *reader)
 {
-	reader->stream = stream_close(reader->stream, !reader->steps.kill_follower);
+	reader->follower = follower_close(reader->follower, !reader->steps.kill_follower);
 }
 
 const struct source_ops reader_follow_ops = {

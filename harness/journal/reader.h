@@ -75,7 +75,7 @@ struct reader {
 	struct race *abandoned;
 
 	/* Of follow.c: the follower, how often it ended without a byte, and when the place is verified again. */
-	struct stream *stream;
+	struct follower *follower;
 	unsigned idle_ends;
 	uint64_t verify_at;
 	uint64_t verify_wait;
