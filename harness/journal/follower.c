@@ -29,7 +29,7 @@ struct follower {
 	/* A ring. */
 	struct sp_bytes slots[SLOTS];
 	size_t first, n;
-	bool starving, stopped, ended, killing;
+	bool starving, stopped, ended;
 	int rc;
 	struct sp_error err;
 };
@@ -39,6 +39,8 @@ static void unref(struct follower *f)
 {
 	pthread_mutex_lock(&f->lock);
 	int left = --f->refs;
+	if (left == 1)
+		(void)eventfd_write(f->fd, 1);
 	pthread_mutex_unlock(&f->lock);
 	if (left)
 		return;
@@ -175,10 +177,6 @@ static void *kill_follower(void *arg)
 	struct follower *f = arg;
 
 	(void)sp_process_kill(&f->process, SIGKILL, NULL, NULL);
-	pthread_mutex_lock(&f->lock);
-	f->killing = false;
-	(void)eventfd_write(f->fd, 1);
-	pthread_mutex_unlock(&f->lock);
 	unref(f);
 	return NULL;
 }
@@ -187,19 +185,17 @@ static void *kill_follower(void *arg)
 static void start_kill(struct follower *f)
 {
 	f->refs++;
-	f->killing = true;
-	if (!race_thread(kill_follower, f))
-		return;
-	f->refs--;
-	f->killing = false;
+	if (race_thread(kill_follower, f))
+		f->refs--;
 }
 
-static bool is_quiet(struct follower *f)
+/* Both threads have gone. */
+static bool is_alone(struct follower *f)
 {
 	pthread_mutex_lock(&f->lock);
-	bool quiet = f->ended && !f->killing;
+	bool alone = f->refs == 1;
 	pthread_mutex_unlock(&f->lock);
-	return quiet;
+	return alone;
 }
 
 /* The thread's read ends with its process; an abort of that read helps one that does not. */
@@ -209,7 +205,7 @@ static void await_end(struct follower *f)
 	eventfd_t ignored;
 
 	sp_cancel_abort(f->cancel, "the reader has gone");
-	while (!is_quiet(f) && sp_now() < deadline) {
+	while (!is_alone(f) && sp_now() < deadline) {
 		race_poll(f->fd, -1, deadline);
 		(void)eventfd_read(f->fd, &ignored);
 	}

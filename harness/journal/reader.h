@@ -111,6 +111,7 @@ int reader_decode(struct reader *reader, const struct race_result *result,
 int reader_check_anchor(struct reader *reader, const struct anchor *anchor, size_t overlap,
 			const struct sp_bytes *data, struct sp_error *err);
 
+/* The two sources. */
 extern const struct source_ops reader_poll_ops;
 extern const struct source_ops reader_follow_ops;
 /* Starts the follower; what spawn answers. */
