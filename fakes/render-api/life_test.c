@@ -3,16 +3,44 @@
 #include <fakes/render-api/testing.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 /* A raw connection, so that the test decides what is read and when it ends. */
 static int raw_connect(struct server *server)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timeval limit = {.tv_sec = TEST_LIMIT_MS / 1000};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	memcpy(address.sun_path, server->socket, sizeof(address.sun_path));
 	cr_assert(!connect(fd, (struct sockaddr *)&address, sizeof(address)));
+	cr_assert(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
 	return fd;
+}
+
+/* Reads to the end. False when the server does not close. */
+static bool raw_read(int fd, struct sp_buf *buf)
+{
+	ssize_t n;
+	char c;
+
+	while ((n = read(fd, &c, 1)) == 1)
+		sp_buf_addc(buf, c);
+	return !n || errno == ECONNRESET;
+}
+
+/* Reads an answer up to the empty line that ends its headers. */
+static void raw_headers(int fd)
+{
+	char c, last = 0;
+
+	while (read(fd, &c, 1) == 1) {
+		if (c == '\r')
+			continue;
+		if (c == '\n' && last == '\n')
+			break;
+		last = c;
+	}
 }
 
 /* Sends a run and returns when the headers of its stream are there. */
@@ -22,7 +50,6 @@ static int raw_run(struct server *server, const char *id, const char *command)
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct mint token = mint(server, id, "runs/stream", "");
 	int fd = raw_connect(server);
-	char c, last = 0;
 
 	run_body(&body, command);
 	sp_buf_addf(&text,
@@ -30,14 +57,7 @@ static int raw_run(struct server *server, const char *id, const char *command)
 		    "Authorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n%s",
 		    id, token.token, body.len, sp_buf_str(&body));
 	cr_assert(!sp_write_all(fd, text.data, text.len));
-	/* An empty line ends the headers. */
-	while (read(fd, &c, 1) == 1) {
-		if (c == '\r')
-			continue;
-		if (c == '\n' && last == '\n')
-			break;
-		last = c;
-	}
+	raw_headers(fd);
 	return fd;
 }
 
@@ -155,8 +175,8 @@ Test(hangup, in_an_upload)
 	char *id SP_FREE = make_sandbox(&server);
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct mint token = mint(&server, id, "files/upload", "?path=f");
+	struct sp_buf rest SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	int fd = raw_connect(&server);
-	char c;
 
 	sp_buf_addf(&text,
 		    "PUT /proxy/%s/files/upload?path=f HTTP/1.1\r\nHost: localhost\r\n"
@@ -165,11 +185,50 @@ Test(hangup, in_an_upload)
 	sp_write_all(fd, text.data, text.len);
 	shutdown(fd, SHUT_WR);
 	/* The server closes once it has seen that there will be no more. */
-	cr_expect(read(fd, &c, 1) <= 0, "an answer to half a body");
+	cr_expect(raw_read(fd, &rest), "the connection stays open");
+	cr_expect(!rest.len, "an answer to half a body: %s", sp_buf_str(&rest));
 	close(fd);
 	char *left SP_FREE = run_sync(&server, id, "ls -A");
 
 	cr_expect_str_eq(left, "");
+	server_stop(&server);
+}
+
+/* The server stands still; it does so for sure when this returns. */
+static void server_freeze(struct server *server)
+{
+	siginfo_t info;
+
+	sp_child_signal(&server->child, SIGSTOP);
+	cr_assert(!waitid(P_PID, (id_t)server->child.pid, &info, WSTOPPED), "%m");
+}
+
+/*
+ * Half a request and the end of file in one: the server wakes up once for both, on a connection
+ * that it already knows. However far the request came, the server closes.
+ */
+Test(hangup, together_with_the_last_bytes)
+{
+	static const char *const rows[] = {"", "GET /nowh", "POST /nowhere HTTP/1.1\r\nHost: loc",
+					   "POST /nowhere HTTP/1.1\r\nHost: localhost\r\n"
+					   "Content-Length: 1000\r\n\r\nhalf"};
+	static const char first[] = "HEAD /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	struct server server = server_start('C', NULL);
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_buf rest SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+		int fd = raw_connect(&server);
+
+		sp_write_all(fd, first, strlen(first));
+		raw_headers(fd);
+		server_freeze(&server);
+		sp_write_all(fd, rows[i], strlen(rows[i]));
+		shutdown(fd, SHUT_WR);
+		sp_child_signal(&server.child, SIGCONT);
+		cr_expect(raw_read(fd, &rest), "%zu: the connection stays open", i);
+		cr_expect(!rest.len, "%zu: no answer expected, got %s", i, sp_buf_str(&rest));
+		close(fd);
+	}
 	server_stop(&server);
 }
 
@@ -285,7 +344,7 @@ Test(streams, many)
 		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 		char expected[64];
 
-		test_read(fds[i], &text, false);
+		raw_read(fds[i], &text);
 		snprintf(expected, sizeof(expected), "{\"exit_code\":%d}", i);
 		cr_expect(strstr(sp_buf_str(&text), expected), "stream %d: `%s` expected in %s", i,
 			  expected, sp_buf_str(&text));
@@ -320,7 +379,7 @@ Test(end, term_leaves_nothing)
 	struct reply reply SP_CLEANUP(reply_done) = later_join(get);
 	struct sp_buf rest SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
-	test_read(stream, &rest, false);
+	cr_expect(raw_read(stream, &rest), "the stream stays open");
 	close(stream);
 	cr_expect(reply.code != CURLE_OK, "a request that stood was answered: %ld", reply.status);
 	cr_expect(access(lock, F_OK) && errno == ENOENT, "the socket is still there");

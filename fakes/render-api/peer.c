@@ -18,6 +18,7 @@ static void begin(struct api *api, struct MHD_Connection *connection, void **soc
 		free(peer);
 		return;
 	}
+	peer->connection = connection;
 	peer->fd = info->connect_fd;
 	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = peer };
 
@@ -47,16 +48,29 @@ void peer_on_connection(void *arg, struct MHD_Connection *connection, void **soc
 	}
 }
 
+/*
+ * The daemon waits for edges and takes a short read for "nothing more yet": an end of file that
+ * came together with the last bytes has no edge of its own and would never be read. A connection
+ * that is resumed is read afresh. Only between the daemon's turns, as here, may that be done
+ * outside its callbacks.
+ */
+static void read_again(struct peer *peer)
+{
+	MHD_suspend_connection(peer->connection);
+	MHD_resume_connection(peer->connection);
+}
+
 void peer_on_hangup(struct peer *peer)
 {
 	struct request *request = peer->request;
 
 	peer->gone = true;
-	/* A request that is still being read is the daemon's: it finds the end of file itself. */
-	if (request && (request->suspended || request->sent)) {
+	if (request && (request->suspended || request->sent))
 		request_client_gone(request);
+	if (request && request->suspended)
 		request_resume(request);
-	}
+	else
+		read_again(peer);
 }
 
 void peer_hangup_all(struct api *api)

@@ -73,6 +73,7 @@ struct route {
 /* A TCP or Unix connection; lives through many requests. */
 struct peer {
 	TAILQ_ENTRY(peer) entry;
+	struct MHD_Connection *connection;
 	int fd;
 	/* Its other end is closed. */
 	bool gone;
