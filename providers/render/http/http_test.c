@@ -29,7 +29,7 @@ struct answer {
 	size_t len;
 	/* Then the connection is closed; otherwise it is kept for the next request. */
 	bool close;
-	/* Close instead of reading the request. */
+	/* Close without reading the request, once it has come: earlier, nothing was sent yet. */
 	bool refuse;
 	/* Before closing, wait until the client has gone. */
 	bool linger;
@@ -94,7 +94,7 @@ static void serve_connection(struct server *server, int fd)
 	while (server->script->text) {
 		const struct answer *answer = server->script;
 
-		if (!answer->refuse && !read_request(server, fd))
+		if (!(answer->refuse ? wait_readable(server, fd) : read_request(server, fd)))
 			return;
 		server->script++;
 		sp_write_all(fd, answer->text, answer->len ? answer->len : strlen(answer->text));
@@ -292,7 +292,7 @@ static const struct {
 	int read_rc;
 	int connections;
 } failures[] = {
-    {"closed before the request",
+    {"closed without reading the request",
      {{.text = "", .refuse = true}, {0}},
      "POST",
      SP_UNKNOWN_OUTCOME,
