@@ -16,6 +16,8 @@
  * order, never the length.
  */
 #define OWN_GRACE_MS 50
+/* So is a bound: more than any pipe on the way holds is enough. */
+#define OWN_UNREAD_BOUND (1 << 20)
 /* A sandbox of the fake is there within a few milliseconds. */
 #define OWN_POLL_MS 2
 
@@ -96,7 +98,7 @@ static int render_options(const struct cli_registry *registry, const char *works
 	options->kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms
 				 : own		     ? OWN_GRACE_MS
 						     : UINT32_MAX;
-	options->unread_bound = set->unread_bound;
+	options->unread_bound = set->unread_bound ? set->unread_bound : own ? OWN_UNREAD_BOUND : 0;
 	options->output_cap = set->output_cap;
 	options->poll_ms = set->poll_ms ? set->poll_ms : own ? OWN_POLL_MS : 0;
 	options->start_timeout_ms = set->start_timeout_ms;
@@ -147,7 +149,7 @@ static int open_local(struct cli_registry *registry, struct sp_subject *subject,
 	options.poll_only = registry->spec.scheme == CLI_LOCAL_POLL;
 	options.bare = registry->spec.target != NULL;
 	options.kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms : OWN_GRACE_MS;
-	options.unread_bound = set->unread_bound;
+	options.unread_bound = set->unread_bound ? set->unread_bound : OWN_UNREAD_BOUND;
 	options.output_cap = set->output_cap;
 	return sp_local_open(&options, &subject->provider, err);
 }

@@ -70,7 +70,8 @@
 	"exit $c\n"
 
 /* r is the exit code: 1 as long as it is not sure that nothing can start. */
-#define KILL_MARKER "[[ -d @D@ ]]||command -p mkdir -pm700 -- @D@;: >@D@/@ID@.killed||r=1\n"
+#define KILL_MARKER                                                                                \
+	": >@D@/@ID@.killed||{ command -p mkdir -pm700 -- @D@&&: >@D@/@ID@.killed;}||r=1\n"
 
 /* Valid only with its newline, and only if the group's leader carries the mark. */
 #define KILL_FIND                                                                                  \
@@ -103,16 +104,17 @@
  * everything that find nothing, while nothing is started, prove that nothing is left: what was
  * not yet to be seen in the first one is in the second. Where others start processes all the time, or
  * the kernel does not tell the last number, ten looks that find nothing have to do.
- * What was killed must be seen dead.
+ * What was killed must be seen dead; w: it was met again, and gets the processor.
  */
 #define KILL_WALK                                                                                  \
-	"d=();for((i=b=c=q=0;i<1000;i++));do k=;n=0;read -r l l l l n </proc/loadavg\n"            \
+	"d=();for((i=b=c=q=0;i<1000;i++));do k= w= n=0;read -r l l l l n </proc/loadavg\n"          \
 	"if((b&&b<n&&n<b+500));then c=0;for((p=b+1;p<=n;p++));do look $p;done;"                    \
 	"else((c=n==b?c+1:1));a=();for p in /proc/[1-9]*;do a[${p#/proc/}]=;done;"                 \
 	"for p in ${!a[*]};do look $p;done;fi;((b=n<$$?0:n))\n"                                    \
 	"if [[ $k ]];then c=0 q=0;elif((++q>9||(b&&c>1)));then "                                   \
-	"for p in ${!d[*]};do look $p;done;[[ ! $k && $g ]]&&group&&k=1&&kill -KILL -- \"-$g\";"   \
-	"[[ $k ]]||break;((i<20))&&nap .0001||nap;fi;done;[[ ! $k ]]||r=1\n"
+	"for p in ${!d[*]};do look $p;done;[[ ! $k && $g ]]&&group&&w=1&&kill -KILL -- \"-$g\";"   \
+	"[[ $k$w ]]||break;k=1;fi;[[ ! $w ]]||if((i<20));then nap .0001;else nap;fi;done\n"        \
+	"[[ ! $k ]]||r=1\n"
 
 #define SIGNAL_SEND "kill -@SIG@ -- \"-$g\"||r=3\n"
 

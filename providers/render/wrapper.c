@@ -141,7 +141,7 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	"alive(){ mapfile -d '' s <\"/proc/$1/stat\"&&s=${s##*) }&&[[ $s && $s != [ZX]* ]];}\n"    \
 	"group(){ kill -0 -- \"-$g\"||return;for p in /proc/[0-9]*;do "                            \
 	"alive \"${p#/proc/}\"&&{ set -- $s;[[ $3 = \"$g\" ]]&&return;};done;return 1;}\n"         \
-	"look(){ owned $1&&alive $1&&{ k=1;d[$1]=;kill -KILL $1;};}\n"                             \
+	"look(){ owned $1&&alive $1&&{ k=1 w+=${d[$1]};d[$1]=1;kill -KILL $1;};}\n"                \
 	"nap(){ read -rt ${1-.01} s <>/dev/udp/127.0.0.1/9;(($?>128))||command -p sleep "          \
 	"${1-.01};}\n"
 

@@ -63,9 +63,9 @@ void kill_stream_end_again(struct sp_case *t)
 static bool spawn_writer(struct kill_scene *s, unsigned long long lines, const char *mark)
 {
 	return sp_spawn(s->t, s->sandbox, &s->child,
-			"cd %s; echo $$ >writer; %s & i=0; p=$(printf '%%01016d' 0); "
-			"while [ $i -lt %llu ]; do printf '%%07d%%s\\n' $i \"$p\"; i=$((i+1)); "
-			"[ $((i%%64)) != 0 ] || echo $i >progress; done; %s",
+			"cd %s; %s & (exec sh -c 'echo $$ >writer; exec awk \"$1\"' sh 'BEGIN{"
+			"p=sprintf(\"%%01016d\",0);for(i=0;i<%llu;){printf \"%%07d%%s\\n\",i++,p;"
+			"if(i%%64==0){fflush();print i >\"progress\";close(\"progress\")}}}'); %s",
 			s->place.dir, s->probe.shell, lines, mark);
 }
 
@@ -132,37 +132,44 @@ void kill_stream_bound_kill(struct sp_case *t)
 	sp_mark_check(&mark, false, SP_HERE, "the end of its output");
 }
 
-/* Whether the bytes are exactly the writer's lines 0 … n-1. */
-static bool check_lines(struct sp_case *t, const struct sp_bytes *bytes, unsigned long long lines)
+/* Reads to the end; whether the bytes are exactly the writer's lines 0 … n-1. Keeps one line only. */
+static bool check_lines(struct sp_spawned *child, unsigned long long lines)
 {
-	char line[32];
+	struct sp_error err = SP_ERROR_INIT;
+	char line[LINE], number[LINE];
+	unsigned long long i = 0;
+	size_t have = 0, len = 0;
+	int rc;
 
-	if (!SP_CHECK_INT(t, (long long)(lines * LINE), (long long)bytes->len,
-			  "bytes read of what was written"))
-		return false;
-	for (unsigned long long i = 0; i < lines; i++) {
-		snprintf(line, sizeof(line), "%07llu", i);
-		if (memcmp(bytes->data + i * LINE, line, 7) != 0)
-			return SP_CHECK_BYTES(t, line, 7, bytes->data + i * LINE, 7,
+	while (!(rc = sp_process_read(&child->process, SP_STDOUT, line + have, LINE - have, &len,
+				      sp_case_cancel(child->t), &err)) &&
+	       len) {
+		have += len;
+		if (have < LINE)
+			continue;
+		snprintf(number, sizeof(number), "%07llu%01016d", i, 0);
+		number[LINE - 1] = '\n';
+		if (memcmp(line, number, LINE) != 0)
+			return SP_CHECK_BYTES(child->t, number, LINE, line, LINE,
 					      "line %llu of what was written", i);
+		i++;
+		have = 0;
 	}
-	return true;
+	return SP_CHECK_OK(child->t, rc, &err, "read() answers bytes or the end") &&
+	       SP_CHECK_INT(child->t, (long long)(lines * LINE), (long long)(i * LINE + have),
+			    "bytes read of what was written");
 }
 
 void kill_stream_bound_read(struct sp_case *t)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 	struct sp_mark mark SP_MARK = SP_MARK_INIT;
-	struct sp_bytes all = SP_BYTES_INIT;
 	unsigned long long lines = more_than_bound(t);
 	struct sp_exit exit;
 
 	s.t = t;
 	SP_REQUIRE(fill(&s, &mark, lines));
-	if (sp_spawned_read(&s.child, SP_STDOUT, lines * LINE + 1, &all))
-		check_lines(t, &all, lines);
-	sp_bytes_done(&all);
-	SP_REQUIRE(!sp_case_failed(t) && sp_spawned_wait(&s.child, &exit));
+	SP_REQUIRE(check_lines(&s.child, lines) && sp_spawned_wait(&s.child, &exit));
 	SP_CHECK_INT(t, 0, exit.code, "its code, once everything was read");
 	sp_mark_check(&mark, true, SP_HERE, "the end of its output");
 }
@@ -174,7 +181,6 @@ void kill_wait_unread(struct sp_case *t)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 	unsigned long long lines = 512;
-	struct sp_bytes all = SP_BYTES_INIT;
 	struct sp_exit exit;
 
 	SP_REQUIRE(kill_scene_open(t, &s));
@@ -186,9 +192,7 @@ void kill_wait_unread(struct sp_case *t)
 			    lines));
 	SP_REQUIRE(sp_spawned_wait(&s.child, &exit));
 	SP_CHECK_INT(t, 6, exit.code, "its code, with nothing read");
-	if (sp_spawned_read(&s.child, SP_STDOUT, lines * LINE + 1, &all))
-		check_lines(t, &all, lines);
-	sp_bytes_done(&all);
+	check_lines(&s.child, lines);
 }
 
 void kill_wait_late(struct sp_case *t)
