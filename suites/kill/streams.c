@@ -64,7 +64,7 @@ static bool spawn_writer(struct kill_scene *s, unsigned long long lines, const c
 {
 	return sp_spawn(s->t, s->sandbox, &s->child,
 			"cd %s; %s & (exec sh -c 'echo $$ >writer; exec awk \"$1\"' sh 'BEGIN{"
-			"p=sprintf(\"%%01016d\",0);for(i=0;i<%llu;){printf \"%%07d%%s\\n\",i++,p;"
+			"while(length(p)<1016)p=p 0;for(i=0;i<%llu;){printf \"%%07d%%s\\n\",i++,p;"
 			"if(i%%64==0){fflush();print i >\"progress\";close(\"progress\")}}}'); %s",
 			s->place.dir, s->probe.shell, lines, mark);
 }
