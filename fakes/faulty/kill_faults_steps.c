@@ -61,6 +61,11 @@ static void trusts_record(struct sp_render_steps *steps)
 	steps->shell.kill_walk = NO_WALK;
 }
 
+static void reads_half(struct sp_render_steps *steps)
+{
+	steps->shell.kill_find = "g=;read -r g <@D@/@ID@.pg;[[ $g = [1-9]* ]]||g=\n";
+}
+
 static void leaves_group(struct sp_render_steps *steps)
 {
 	steps->shell.reap_group = "";
@@ -173,6 +178,16 @@ static const struct sp_fault faults[] = {
 		.cases = FAULT_LIST("kill.limit.rewritten", "kill.limit.aimed"),
 		.seam = SP_FAULT_RENDER_STEP,
 		.change_steps = trusts_record,
+	},
+	{
+		.version = SP_FAULT_VERSION,
+		.id = "kill-reads-half",
+		.summary = "The kill takes the beginning of a record for the whole of it.",
+		.sources = FAULT_LIST("contract:C29"),
+		.clause = "kill K10",
+		.cases = FAULT_LIST("kill.limit.half-written"),
+		.seam = SP_FAULT_RENDER_STEP,
+		.change_steps = reads_half,
 	},
 	{
 		.version = SP_FAULT_VERSION,

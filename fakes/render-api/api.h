@@ -47,6 +47,8 @@ struct api {
 	uint64_t last_hold;
 	/* Next time (monotonic) at which lifetimes and keep-alives are looked at. */
 	uint64_t next_tick;
+	/* Silence after which a stream gets a comment, in nanoseconds. */
+	uint64_t keep_alive;
 	/* Some sandbox is over and its engine's side can be given back. */
 	bool release_due;
 	/*

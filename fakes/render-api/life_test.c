@@ -316,6 +316,36 @@ Test(slow_reader, transfers_are_streamed)
 	server_stop(&server);
 }
 
+/* A silent stream says that it lives; the comment is no event and comes before the exit. */
+Test(streams, a_silent_one_says_that_it_lives)
+{
+	static const char *const often[] = {"--keep-alive-ms=1", NULL};
+	struct server server = server_start('C', often);
+	char *id SP_FREE = make_sandbox(&server);
+	char *made SP_FREE = run_sync(&server, id, "mkfifo gate; echo made");
+	int fd = raw_run(&server, id, "read x <gate; echo heard; exit 3");
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	cr_expect_str_eq(made, "made\n");
+	/* The command is silent until it is told: what comes first is the comment. */
+	while (!strstr(sp_buf_str(&text), ": keep-alive\n") && text.len < 200) {
+		size_t before = text.len;
+
+		test_read(fd, &text, true);
+		if (text.len == before)
+			break;
+	}
+	cr_expect(strstr(sp_buf_str(&text), ": keep-alive\n"), "%s", sp_buf_str(&text));
+	cr_expect(!strstr(sp_buf_str(&text), "exit_code"), "%s", sp_buf_str(&text));
+	char *told SP_FREE = run_sync(&server, id, "echo go >gate; echo told");
+
+	cr_expect_str_eq(told, "told\n");
+	test_read(fd, &text, false);
+	cr_expect(strstr(sp_buf_str(&text), "{\"exit_code\":3}"), "%s", sp_buf_str(&text));
+	close(fd);
+	server_stop(&server);
+}
+
 /* Many idle streams at once: each hears its own exit. */
 Test(streams, many)
 {

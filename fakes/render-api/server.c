@@ -28,6 +28,8 @@
 #define FILES_MAX 65536
 /* Between two looks at lifetimes, idle times and silent streams. */
 #define TICK SP_SECOND
+/* A third of what the most patient known client allows (45 s without a byte), and the service's own. */
+#define KEEP_ALIVE (15 * SP_SECOND)
 /* The engine has this long to end what is left when we stop. */
 #define STOP_MS 30000
 #define EVENTS 64
@@ -316,6 +318,7 @@ int fake_api_run(const struct fake_api_options *options, struct sp_error *err)
 	    .epoll_fd = -1,
 	    .signal_fd = -1,
 	    .era = options->era,
+	    .keep_alive = options->keep_alive_ms ? options->keep_alive_ms * SP_MS : KEEP_ALIVE,
 	};
 	sigset_t before;
 	int rc;

@@ -36,6 +36,8 @@ struct fake_api_options {
 	bool json;
 	/* End when the process that started us ends. */
 	bool die_with_parent;
+	/* Silence after which a stream gets a comment; 0: 15 s. */
+	unsigned keep_alive_ms;
 };
 
 /*

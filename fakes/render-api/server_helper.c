@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The server as a program of its own, for tests: LISTEN ERA [--die-with-parent] [FAULT]… */
+/* The server as a program of its own, for tests: LISTEN ERA [--die-with-parent] [--keep-alive-ms=N] [FAULT]… */
 #include <fakes/render-api/server.h>
 
 #include <stdio.h>
@@ -19,6 +19,8 @@ int main(int argc, char **argv)
 		options.die_with_parent = true;
 		first++;
 	}
+	if (argc > first && sscanf(argv[first], "--keep-alive-ms=%u", &options.keep_alive_ms) == 1)
+		first++;
 	options.faults = (const char *const *)argv + first;
 	options.n_faults = (size_t)(argc - first);
 	if (fake_api_run(&options, &err)) {

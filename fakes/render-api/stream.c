@@ -14,11 +14,6 @@
 #define PIECE 4096
 /* A piece, the one read ahead of it, and the terminal event. */
 #define OUT_CEILING (16 * PIECE)
-/*
- * Half of what the most patient known client allows (45 s without a byte), and the service's own
- * figure.
- */
-#define KEEP_ALIVE (15 * SP_SECOND)
 /* Memory that the daemon sets aside for an answer made by a callback; it hardly uses it. */
 #define BLOCK 1024
 
@@ -292,7 +287,7 @@ static ssize_t read_stream(void *arg, uint64_t position SP_UNUSED, char *buffer,
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (stream->phase == STREAM_CUT)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	if (now - stream->last_sent >= KEEP_ALIVE && max >= 16) {
+	if (now - stream->last_sent >= stream->request->api->keep_alive && max >= 16) {
 		touch(stream, now);
 		memcpy(buffer, ": keep-alive\n\n", 14);
 		return 14;
@@ -323,7 +318,7 @@ void stream_keep_alive(struct api *api, uint64_t now)
 
 	/* Resuming is enough: the reader sees for itself that it is time. */
 	TAILQ_FOREACH (stream, &api->streams, entry) {
-		if (now - stream->last_sent < KEEP_ALIVE)
+		if (now - stream->last_sent < api->keep_alive)
 			break;
 		request_resume(stream->request);
 	}

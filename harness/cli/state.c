@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <base/cleanup.h>
@@ -32,9 +33,15 @@ char *cli_state_dir(void)
 	return n < 0 ? NULL : path;
 }
 
+/* Its name in a shared temporary folder can be guessed, so another user's is not taken. */
 static bool can_write(const char *dir)
 {
-	return !sp_mkdirs(dir, 0700) && !access(dir, W_OK | X_OK);
+	struct stat st;
+
+	/* The link, if it is one, and what it leads to. */
+	return !sp_mkdirs(dir, 0700) && !lstat(dir, &st) && st.st_uid == geteuid() &&
+	       !stat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !access(dir, W_OK | X_OK);
 }
 
 /* Process number in "results-N.ndjson", or 0 for any other name. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -89,6 +90,26 @@ Test(state, only_results_of_dead_runs_are_removed)
 		snprintf(name, sizeof(name), "%s/%s", state, rows[i].name);
 		cr_expect_eq(!access(name, F_OK), rows[i].stays, "%s", rows[i].name);
 	}
+	sp_remove_tree(dir);
+}
+
+/* Without a home the place is one that anybody could have made. */
+Test(state, another_users_folder_is_not_taken)
+{
+	char *dir SP_FREE = fresh_state(), *path SP_FREE = NULL, *state SP_FREE = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (geteuid())
+		cr_skip("only root can make a folder another's");
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("HOME");
+	setenv("TMPDIR", dir, 1);
+	state = cli_state_dir();
+	cr_assert_eq(mkdir(state, 0777), 0);
+	cr_assert_eq(chown(state, 65534, 65534), 0);
+	cr_expect_eq(cli_state_results_path(&path, &err), 0, "%s", err.message);
+	cr_expect(path && strncmp(path, state, strlen(state)), "%s is in %s", path, state);
+	unsetenv("TMPDIR");
 	sp_remove_tree(dir);
 }
 

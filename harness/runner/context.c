@@ -110,8 +110,9 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t)
 		sp_case_error(t, own_place(t),
 			      "the case asks for a sandbox and declares SP_NEED_NO_SANDBOX");
 	} else if (acquire_sandbox(t, &t->sandbox, &err)) {
-		sp_case_error(t, own_place(t), "no sandbox could be made: %s: %s",
-			      sp_code_name(err.code), err.message);
+		sp_case_error(t, own_place(t), "no sandbox could be made: %s: %s%s%s",
+			      sp_code_name(err.code), err.message, *err.detail ? ": " : "",
+			      err.detail);
 	} else {
 		return &t->sandbox;
 	}

@@ -66,6 +66,19 @@ static void remove_files(struct render_sandbox *sandbox, const char *id)
 	sp_cancel_unref(limit);
 }
 
+static void bar_files(struct render_sandbox *sandbox, const struct render_command *command)
+{
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_cancel *limit = cleanup_limit(sandbox->core);
+
+	render_compose_bar(sandbox->dir, command, &text);
+	if (!text.error)
+		render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, limit,
+			     &result, NULL);
+	sp_cancel_unref(limit);
+}
+
 int render_abort(struct render_sandbox *sandbox, const char *id, uint64_t mark, int fired,
 		 struct sp_error *err)
 {
@@ -176,7 +189,11 @@ static int start_command(struct render_sandbox *sandbox, struct render_command *
 	/* Whatever the server makes of what it has: the marker is there before it can begin. */
 	if (sent && (rc == SP_ABORTED || rc == SP_TIMED_OUT))
 		rc = render_abort(sandbox, command->id, command->mark, rc, err);
-	if ((command->n_env || command->in_file) && rc != SP_UNKNOWN_OUTCOME)
+	if (!command->n_env && !command->in_file)
+		return rc;
+	if (!sent && (rc == SP_ABORTED || rc == SP_TIMED_OUT || rc == SP_UNKNOWN_OUTCOME))
+		bar_files(sandbox, command);
+	else if (rc != SP_UNKNOWN_OUTCOME)
 		remove_files(sandbox, command->id);
 	return rc;
 }

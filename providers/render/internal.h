@@ -263,6 +263,12 @@ void render_command_init(struct render_command *command);
 /* Text of the wrapped command. */
 int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 		   const struct render_command *command, struct sp_buf *out);
+/*
+ * Text that removes the uploaded files of a command whose upload was given up. The service may still
+ * store what it was sent, later than any removal, so a folder takes the name: no upload replaces one.
+ */
+int render_compose_bar(const char *private_dir, const struct render_command *command,
+		       struct sp_buf *out);
 /* Text that ends a command: exit 0 when that is done, 1 when it cannot be. */
 int render_compose_kill(const struct sp_render_steps *steps, const char *private_dir,
 			const char *id, uint64_t mark, int signal, uint32_t grace_ms,

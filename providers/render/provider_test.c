@@ -799,6 +799,42 @@ Test(provider, an_abort_kills_before_it_is_answered)
 	sp_cancel_unref(cancel);
 }
 
+/* The upload of a command's variables is given up: what may come of it is barred before the answer. */
+Test(provider, an_abort_during_an_upload_bars_the_file)
+{
+	static const struct sp_env env[] = {{"SECRET", "hunter22"}};
+	struct sp_cancel *cancel = sp_cancel_new();
+	const struct answer answers[] = {
+	    READY,
+	    {"POST /sandboxes/" ID "/files/upload/token", 0, 201, NULL,
+	     "{\"token\":\"tok\",\"method\":\"PUT\",\"uri\":\"" PROXY "/files/upload\"}", 0, NULL},
+	    {"PUT " PROXY "/files/upload", SP_UNKNOWN_OUTCOME, 0, NULL, NULL, 0, cancel},
+	    /* The removal. */
+	    MINT,
+	    RUN(EXIT("0")),
+	    END,
+	};
+	struct sp_provider provider = open_with(answers, NULL);
+	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	cr_assert_eq(resume(&provider, &sandbox, &err), 0);
+	options.command = "x";
+	options.env = env;
+	options.n_env = 1;
+	options.cancel = cancel;
+	rc = sp_sandbox_exec(&sandbox, &options, &result, &err);
+	cr_expect(rc == SP_ABORTED || rc == SP_UNKNOWN_OUTCOME, "%s: %s", sp_code_name(rc),
+		  err.message);
+	cr_expect_not_null(strstr(sp_buf_str(&script.bodies), "mkdir -m700"), "%s",
+			   sp_buf_str(&script.bodies));
+	close_all(&provider, &sandbox);
+	sp_cancel_unref(cancel);
+}
+
 Test(provider, an_abort_that_cannot_be_carried_out_is_an_unknown_outcome)
 {
 	struct sp_cancel *cancel = sp_cancel_new();

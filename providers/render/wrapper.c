@@ -57,6 +57,26 @@ static void add_sweep(struct sp_buf *out, const char *private_dir, const char *c
 	sp_buf_adds(out, "-}.{pg,killed,env,cmd}\n");
 }
 
+static void bar_file(struct sp_buf *out, const char *private_dir, const char *id, const char *suffix)
+{
+	sp_buf_addf(out,
+		    "f=%s/%s.%s;for((i=0;i<99;i++));do command -p rm -f -- $f;"
+		    "command -p mkdir -m700 -- $f&&break;done\n",
+		    private_dir, id, suffix);
+}
+
+int render_compose_bar(const char *private_dir, const struct render_command *command,
+		       struct sp_buf *out)
+{
+	sp_buf_addf(out, "exec 2>/dev/null;[[ -d %s ]]||command -p mkdir -pm700 -- %s\n",
+		    private_dir, private_dir);
+	if (command->n_env)
+		bar_file(out, private_dir, command->id, "env");
+	if (command->in_file)
+		bar_file(out, private_dir, command->id, "cmd");
+	return out->error;
+}
+
 /* The fault of values in the text, where the timeline keeps them; the healthy way is a file. */
 static void add_call_env(struct sp_buf *out, const struct sp_render_steps *steps,
 			 const struct render_command *command, const struct value *values)

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -367,6 +368,36 @@ Test(wrapper, an_environment_that_is_expected_and_missing_stops_the_command)
 	cr_expect_eq(result.code, 125, "%d", result.code);
 	cr_expect_str_empty(result.out, "%s", result.out);
 	sp_run_result_done(&result);
+}
+
+/* What was uploaded is gone, and what is stored later, as a whole new file or in place, cannot come. */
+Test(wrapper, a_file_whose_upload_was_given_up_cannot_come_later)
+{
+	static const char *const suffixes[] = {".env", ".cmd"};
+	struct sp_env env = {"SECRET", "hunter22"};
+	struct render_command command = {.env = &env, .n_env = 1, .in_file = true};
+	struct sp_buf text = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_run_result result;
+	char path[512], late[512];
+
+	render_command_init(&command);
+	put_file(&command, ".env", "export SECRET=hunter22\n");
+	cr_assert_eq(render_compose_bar(folder, &command, &text), 0);
+	cr_expect(!strstr(sp_buf_str(&text), "hunter22"), "no secret in a command's text");
+	run_bash(sp_buf_str(&text), &result);
+	cr_expect_eq(result.code, 0);
+	put_file(NULL, "late", "export SECRET=hunter22\n");
+	snprintf(late, sizeof(late), "%s/late", folder);
+	for (size_t i = 0; i < SP_COUNT(suffixes); i++) {
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s/%s%s", folder, command.id, suffixes[i]);
+		cr_expect(!lstat(path, &st) && S_ISDIR(st.st_mode), "%s is no folder", path);
+		cr_expect_eq(rename(late, path), -1, "%s was replaced", path);
+		cr_expect_eq(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1, "%s", path);
+	}
+	sp_run_result_done(&result);
+	sp_buf_done(&text);
 }
 
 Test(wrapper, files_of_ended_commands_are_swept)

@@ -133,16 +133,16 @@ static bool may_rewrite(struct sp_case *t)
 
 /*
  * The command looks for files with its own process id in the places where a
- * provider could keep notes, and writes `aim` into all of them.
+ * provider could keep notes, and writes into all of them what the shell command `write` prints.
  */
-static const char *rewriter(const struct kill_scene *s, const char *aim)
+static const char *rewriter(const struct kill_scene *s, const char *write)
 {
 	/* Nobody's old notes are touched; devices have no size, and no end either. */
 	return sp_case_format(s->t,
 			      "for f in $(find /dev/ /tmp/ /run/ /var/tmp/ \"$HOME\"/ -xdev -type f "
 			      "-size +0 -mmin -5 ! -path '%s/*' -exec grep -lwF -- $$ {} + 2>/dev/null); do "
-			      "echo \"%s\" >\"$f\"; done; exec %s",
-			      s->place.dir, aim, s->probe.shell);
+			      "%s >\"$f\"; done; exec %s",
+			      s->place.dir, write, s->probe.shell);
 }
 
 /* A stop word in the record must not save the command. */
@@ -151,14 +151,13 @@ void kill_limit_rewritten(struct sp_case *t)
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 
 	SP_REQUIRE(may_rewrite(t) && kill_scene_open(t, &s));
-	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child, "%s", rewriter(&s, "end")));
+	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child, "%s", rewriter(&s, "echo end")));
 	SP_REQUIRE(sp_token_await(&s.probe));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
 	sp_token_check_dead(&s.probe, SP_HERE, "the command that rewrote its own record");
 }
 
-/* The neighbour's process in the record must not turn the kill on the neighbour. */
-void kill_limit_aimed(struct sp_case *t)
+static void aim_at_neighbour(struct sp_case *t, const char *write)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
 	struct sp_spawned neighbour SP_SPAWNED = SP_SPAWNED_INIT;
@@ -170,8 +169,20 @@ void kill_limit_aimed(struct sp_case *t)
 			    answerer.shell));
 	SP_REQUIRE(sp_answerer_await(&answerer));
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child, "aim=$(cat %s/aim); %s", s.place.dir,
-			    rewriter(&s, "$aim")));
+			    rewriter(&s, write)));
 	SP_REQUIRE(sp_token_await(&s.probe));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
 	sp_answerer_check(&answerer, SP_HERE, "the neighbour that the command aimed at");
+}
+
+/* The neighbour's process in the record must not turn the kill on the neighbour. */
+void kill_limit_aimed(struct sp_case *t)
+{
+	aim_at_neighbour(t, "echo \"$aim\"");
+}
+
+/* Nor may the beginning of a line be taken for a number. */
+void kill_limit_half_written(struct sp_case *t)
+{
+	aim_at_neighbour(t, "printf %s \"$aim\"");
 }

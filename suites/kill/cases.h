@@ -83,6 +83,7 @@ void kill_limit_failed_start(struct sp_case *t);
 void kill_limit_refused_start(struct sp_case *t);
 void kill_limit_rewritten(struct sp_case *t);
 void kill_limit_aimed(struct sp_case *t);
+void kill_limit_half_written(struct sp_case *t);
 
 /* streams.c */
 void kill_stream_ends(struct sp_case *t);
