@@ -41,7 +41,7 @@ static const struct cli_option options[] = {
 	O(results, "results", "PATH", CLI_TEXT,
 	  "where results.ndjson goes (default: the state directory)"),
 	O(options, "option", "K=V", CLI_LIST,
-	  "set kill_grace_ms, unread_bound, output_cap, private_dir, plan, poll_ms, "
+	  "set kill_grace_ms, unread_bound, output_cap, private_dir, plan, snapshot_kind, poll_ms, "
 	  "start_timeout_ms, case_deadline_ms, grace_ms or rounds"),
 	O(control, "control", "URL", CLI_TEXT,
 	  "control_url of a fake API; its token in SANDPROOF_CONTROL_TOKEN"),

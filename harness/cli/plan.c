@@ -49,6 +49,7 @@ enum target {
 	TO_ROUNDS,
 	TO_PRIVATE_DIR,
 	TO_PLAN,
+	TO_SNAPSHOT_KIND,
 };
 
 static const struct key {
@@ -67,6 +68,7 @@ static const struct key {
 	{ "rounds", TO_ROUNDS, 1, 100000 },
 	{ "private_dir", TO_PRIVATE_DIR, 0, 0 },
 	{ "plan", TO_PLAN, 0, 0 },
+	{ "snapshot_kind", TO_SNAPSHOT_KIND, 0, 0 },
 };
 
 static int unknown_key(const char *text, struct sp_error *err)
@@ -115,8 +117,22 @@ static void set_number(struct run_plan *plan, enum target target, uint64_t value
 		break;
 	case TO_PRIVATE_DIR:
 	case TO_PLAN:
+	case TO_SNAPSHOT_KIND:
 		break;
 	}
+}
+
+static int set_snapshot_kind(struct run_plan *plan, const char *value, struct sp_error *err)
+{
+	if (!strcmp(value, "filesystem"))
+		plan->settings.snapshot_kind = SP_SNAPSHOT_FILESYSTEM;
+	else if (!strcmp(value, "runtime"))
+		plan->settings.snapshot_kind = SP_SNAPSHOT_RUNTIME;
+	else
+		return sp_error_set(err, SP_INVALID,
+				    "--option snapshot_kind takes filesystem or runtime, not \"%.60s\"",
+				    value);
+	return 0;
 }
 
 static int set_text(struct run_plan *plan, enum target target, const char *value,
@@ -128,6 +144,8 @@ static int set_text(struct run_plan *plan, enum target target, const char *value
 		return sp_error_set(err, SP_INVALID,
 				    "--option private_dir takes an absolute path, not \"%.200s\"",
 				    value);
+	if (target == TO_SNAPSHOT_KIND)
+		return set_snapshot_kind(plan, value, err);
 	if (target == TO_PRIVATE_DIR)
 		plan->settings.private_dir = value;
 	else

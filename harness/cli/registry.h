@@ -51,6 +51,8 @@ struct cli_settings {
 	uint64_t output_cap;
 	uint32_t poll_ms;
 	uint32_t start_timeout_ms;
+	/* SP_SNAPSHOT_* bit; 0: the provider's default. */
+	unsigned snapshot_kind;
 	const char *private_dir;
 	const char *plan;
 };

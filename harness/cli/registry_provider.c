@@ -103,6 +103,7 @@ static int render_options(const struct cli_registry *registry, const char *works
 	options->poll_ms = set->poll_ms ? set->poll_ms : own ? OWN_POLL_MS : 0;
 	options->start_timeout_ms = set->start_timeout_ms;
 	options->plan = set->plan;
+	options->snapshot_kind = set->snapshot_kind;
 	options->private_dir = set->private_dir;
 	if (!set->private_dir && registry->fake.memory_dir) {
 		if (asprintf(private_dir, "%s/tsai", registry->fake.memory_dir) < 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <providers/local/internal.h>
 
+#include <base/git.h>
 #include <base/clock.h>
 #include <base/files.h>
 
@@ -437,6 +438,14 @@ static int sandbox_destroy(void *self, struct sp_cancel *cancel SP_UNUSED, struc
 	return local_sandbox_destroy(self, err);
 }
 
+static int sandbox_git(void *self, const struct sp_git_options *options,
+		       struct sp_exec_result *ret_result, struct sp_error *err)
+{
+	struct sp_sandbox sandbox = {&local_sandbox_ops, self};
+
+	return sp_git_over_exec(&sandbox, options, ret_result, err);
+}
+
 static void sandbox_close(void *self)
 {
 	local_sandbox_unref(self);
@@ -459,6 +468,7 @@ const struct sp_sandbox_ops local_sandbox_ops = {
     .env_set = sandbox_env_set,
     .fork = sandbox_fork,
     .port_connect = sandbox_port_connect,
+    .git = sandbox_git,
     .destroy = sandbox_destroy,
     .close = sandbox_close,
 };

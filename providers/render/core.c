@@ -167,6 +167,8 @@ static void declare(struct render_core *core, const struct sp_render_options *op
 	c->killable_processes = true;
 	c->network_policy = true;
 	c->durable_filesystem = true;
+	c->snapshots = true;
+	c->snapshot_kinds = core->snapshot_kind;
 	c->kill_reach = SP_REACH_TREE;
 	c->kill_grace_ms = options->kill_grace_ms == UINT32_MAX ? 2000 : options->kill_grace_ms;
 	/* 1 to 31; the real-time ones depend on the C library in the sandbox. */
@@ -187,6 +189,11 @@ static int take_options(struct render_core *core, const struct sp_render_options
 
 	core->poll_ms = options->poll_ms ? options->poll_ms : 500;
 	core->start_timeout_ms = options->start_timeout_ms ? options->start_timeout_ms : 180000;
+	core->snapshot_kind =
+	    options->snapshot_kind ? options->snapshot_kind : SP_SNAPSHOT_FILESYSTEM;
+	if (core->snapshot_kind != SP_SNAPSHOT_FILESYSTEM &&
+	    core->snapshot_kind != SP_SNAPSHOT_RUNTIME)
+		return sp_error_set(err, SP_INVALID, "snapshot_kind: filesystem or runtime");
 	core->steps = options->steps ? *options->steps : sp_render_steps();
 	declare(core, options);
 	rc = take_credentials(core, options, err);

@@ -44,6 +44,11 @@ static const char *const swallowed[] = {
     "SRANDOM",
 };
 
+/* The name in its place is newer than what was kept. */
+#define PUT_BACK                                                                                   \
+	"command -p ln -- @D@/env.back @D@/env 2>/dev/null||[[ -e @D@/env ]]||exit 1\n"            \
+	"command -p rm -f -- @D@/env.back"
+
 static bool is_in(const char *name, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -185,12 +190,70 @@ static int upload_set(struct render_sandbox *sandbox, const struct render_env_se
 	return rc;
 }
 
+static void forget_kept(struct render_sandbox *sandbox)
+{
+	if (sandbox->kept.data)
+		explicit_bzero(sandbox->kept.data, sandbox->kept.len);
+	sp_bytes_done(&sandbox->kept);
+}
+
+void render_env_keep(struct render_sandbox *sandbox, struct sp_bytes *bytes)
+{
+	forget_kept(sandbox);
+	sandbox->kept = *bytes;
+	*bytes = (struct sp_bytes)SP_BYTES_INIT;
+}
+
+/* Beside its place first, and then there only if nobody else has written meanwhile. */
+static int upload_kept(struct render_sandbox *sandbox, struct sp_cancel *cancel,
+		       struct sp_error *err)
+{
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	int rc = render_upload_private(sandbox, "env.back", sandbox->kept.data, sandbox->kept.len,
+				       cancel, err);
+
+	if (rc)
+		return rc;
+	if (render_fill_in(PUT_BACK, sandbox->dir, &text))
+		return sp_error_set(err, SP_INTERNAL, "no memory for a command");
+	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel,
+			  &result, err);
+	if (!rc && result.exit_code)
+		rc = sp_error_set(err, SP_UNAVAILABLE, "the environment cannot be put back");
+	return rc;
+}
+
+int render_env_put_back(struct render_sandbox *sandbox, struct sp_cancel *cancel,
+			struct sp_error *err)
+{
+	int rc;
+
+	if (!sandbox->kept.data)
+		return 0;
+	atomic_store(&sandbox->env_dirty, true);
+	rc = upload_kept(sandbox, cancel, err);
+	if (rc)
+		return rc;
+	atomic_store(&sandbox->env_dirty, false);
+	forget_kept(sandbox);
+	return 0;
+}
+
 int render_env_refresh(struct render_sandbox *sandbox, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
+	int rc;
+
 	if (!atomic_load(&sandbox->env_dirty))
 		return 0;
-	return upload_set(sandbox, &sandbox->env, cancel, err);
+	if (!sandbox->kept.data)
+		return upload_set(sandbox, &sandbox->env, cancel, err);
+	/* Starts share the queue: what is kept stays until somebody has it alone. */
+	rc = upload_kept(sandbox, cancel, err);
+	if (!rc)
+		atomic_store(&sandbox->env_dirty, false);
+	return rc;
 }
 
 /* With the queue alone. */
@@ -205,10 +268,11 @@ static int replace_env(struct render_sandbox *sandbox, const struct sp_env *env,
 		rc = upload_set(sandbox, &merged, cancel, err);
 	if (rc) {
 		/* An upload that never reached the service has changed nothing. */
-		if (!sandbox->env.len)
+		if (!sandbox->env.len && !sandbox->kept.data)
 			atomic_store(&sandbox->env_dirty, rc == SP_UNKNOWN_OUTCOME);
 		return rc;
 	}
+	forget_kept(sandbox);
 	old = sandbox->env;
 	sandbox->env = merged;
 	merged = old;

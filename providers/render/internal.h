@@ -50,6 +50,7 @@ struct render_core {
 	uint32_t poll_ms;
 	uint32_t start_timeout_ms;
 	struct sp_capabilities capabilities;
+	enum sp_snapshot_kind snapshot_kind;
 	struct sp_transport transport;
 	struct sp_render_steps steps;
 	/* The edge has rejected a command once: all later ones are wrapped. */
@@ -148,9 +149,24 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 /* Ends a sandbox; already gone is fine. */
 int render_terminate(struct render_core *core, const char *id, struct sp_cancel *cancel,
 		     struct sp_error *err);
-/* Posts a create and gives the new id. */
-int render_post_create(struct render_core *core, const struct sp_create_options *options,
-		       char **ret_id, struct sp_error *err);
+/* Posts a create, from a snapshot where `snapshot` is its id, and gives the new id. */
+int render_post_create(struct render_core *core, const char *snapshot,
+		       const struct sp_create_options *options, char **ret_id,
+		       struct sp_error *err);
+
+/* ---- snapshot.c ---- */
+
+int render_snapshot(void *self, const char *label, struct sp_snapshot_ref *ret_ref,
+		    struct sp_cancel *cancel, struct sp_error *err);
+int render_snapshot_delete(void *self, const char *snapshot_id, struct sp_cancel *cancel,
+			   struct sp_error *err);
+/* Snapshot id in a reference, malloc'ed. SP_INVALID. */
+int render_snapshot_id(const char *ref_text, char **ret_id, struct sp_error *err);
+/* Takes a snapshot as it is and waits until it is available; what fails is deleted. SP_CONFLICT: not
+ * running. */
+int render_capture(struct render_core *core, const char *id, const char *name,
+		   enum sp_snapshot_kind kind, struct sp_cancel *cancel, char **ret_ref,
+		   struct sp_error *err);
 
 /* ---- mint.c: tokens ---- */
 
@@ -258,6 +274,8 @@ struct render_command {
 	uint64_t mark;
 };
 
+/* Appends a piece of shell with the private folder filled in. */
+int render_fill_in(const char *piece, const char *private_dir, struct sp_buf *out);
 /* Gives a command its random id and mark. */
 void render_command_init(struct render_command *command);
 /* Text of the wrapped command. */
@@ -315,6 +333,8 @@ struct render_sandbox {
 	/* What this handle has set; changed only by who has the queue alone. */
 	struct render_env_set env;
 	atomic_bool env_dirty;
+	/* The overlay that a runtime snapshot took out, until it is put back. As `env`. */
+	struct sp_bytes kept;
 
 	/* Ended commands whose files are still there. Under `lock`. */
 	char (*ended)[RENDER_ID_LEN + 1];
@@ -325,8 +345,9 @@ struct render_sandbox *render_sandbox_ref(struct render_sandbox *sandbox);
 void render_sandbox_unref(struct render_sandbox *sandbox);
 /* Makes the handle of a sandbox that takes commands: prepares the private folder and asks for the
  * root. */
-int render_sandbox_open(struct render_core *core, const char *id, struct sp_cancel *cancel,
-			struct sp_sandbox *ret_sandbox, struct sp_error *err);
+int render_sandbox_open(struct render_core *core, const char *id, bool restored,
+			struct sp_cancel *cancel, struct sp_sandbox *ret_sandbox,
+			struct sp_error *err);
 /* Remembers a command whose files can go. */
 void render_command_ended(struct render_sandbox *sandbox, const char *id);
 /* SP_GONE when this handle destroyed it. */
@@ -350,6 +371,11 @@ int render_env_set(void *self, const struct sp_env *env, size_t n_env, struct sp
 /* Uploads what the handle has set, if the file may be old. Only with the queue. */
 int render_env_refresh(struct render_sandbox *sandbox, struct sp_cancel *cancel,
 		       struct sp_error *err);
+/* Keeps an overlay that was taken out (its bytes are moved). Only with the queue alone. */
+void render_env_keep(struct render_sandbox *sandbox, struct sp_bytes *bytes);
+/* Puts it back, unless another one lies there; what fails is for the next start. Alone. */
+int render_env_put_back(struct render_sandbox *sandbox, struct sp_cancel *cancel,
+			struct sp_error *err);
 /* Uploads a file into the private folder, making the folder when it is missing. */
 int render_upload_private(struct render_sandbox *sandbox, const char *name, const void *data,
 			  size_t len, struct sp_cancel *cancel, struct sp_error *err);

@@ -36,12 +36,11 @@ static int raw_download(void *self, const char *sandbox_id, const char *path,
 	return render_download(self, sandbox_id, path, ret_bytes, ret_is_archive, cancel, err);
 }
 
-static int raw_snapshot(void *self SP_UNUSED, const char *sandbox_id SP_UNUSED,
-			const char *name SP_UNUSED, enum sp_snapshot_kind kind SP_UNUSED,
-			char **ret_snapshot_id SP_UNUSED, struct sp_cancel *cancel SP_UNUSED,
-			struct sp_error *err)
+static int raw_snapshot(void *self, const char *sandbox_id, const char *name,
+			enum sp_snapshot_kind kind, char **ret_snapshot_id,
+			struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_error_set(err, SP_UNSUPPORTED, "render: snapshots are not built yet");
+	return render_capture(self, sandbox_id, name, kind, cancel, ret_snapshot_id, err);
 }
 
 const struct sp_platform_ops render_platform_ops = {

@@ -16,7 +16,7 @@ static const struct sp_capabilities *provider_capabilities(void *self)
 }
 
 /* From the new id to a handle that takes commands and has its environment. */
-static int bring_up(struct render_core *core, const char *id,
+static int bring_up(struct render_core *core, const char *id, bool restored,
 		    const struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
 		    struct sp_error *err)
 {
@@ -26,7 +26,7 @@ static int bring_up(struct render_core *core, const char *id,
 	if (!rc)
 		rc = render_wait_ready(core, id, options->cancel, err);
 	if (!rc)
-		rc = render_sandbox_open(core, id, options->cancel, &sandbox, err);
+		rc = render_sandbox_open(core, id, restored, options->cancel, &sandbox, err);
 	if (!rc && options->n_env)
 		rc = render_env_set(sandbox.self, options->env, options->n_env, options->cancel,
 				    err);
@@ -61,10 +61,11 @@ static void take_back(struct render_core *core, const char *id, int rc, struct s
 	sp_cancel_unref(limit);
 }
 
-static int provider_create(void *self, const struct sp_create_options *options,
-			   struct sp_sandbox *ret_sandbox, struct sp_error *err)
+/* A new sandbox, empty or (`snapshot` not NULL) from a snapshot. */
+static int make(struct render_core *core, const char *snapshot,
+		const struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
+		struct sp_error *err)
 {
-	struct render_core *core = self;
 	char *id SP_FREE = NULL;
 	int rc = 0;
 
@@ -74,13 +75,29 @@ static int provider_create(void *self, const struct sp_create_options *options,
 		return rc;
 	if (!core->steps.may_start(options->cancel))
 		return sp_cancel_check(options->cancel, err);
-	rc = render_post_create(core, options, &id, err);
+	rc = render_post_create(core, snapshot, options, &id, err);
 	if (rc)
 		return rc;
-	rc = bring_up(core, id, options, ret_sandbox, err);
+	rc = bring_up(core, id, snapshot != NULL, options, ret_sandbox, err);
 	if (rc)
 		take_back(core, id, rc, err);
 	return rc;
+}
+
+static int provider_create(void *self, const struct sp_create_options *options,
+			   struct sp_sandbox *ret_sandbox, struct sp_error *err)
+{
+	return make(self, NULL, options, ret_sandbox, err);
+}
+
+static int provider_restore(void *self, const char *snapshot_id,
+			    const struct sp_create_options *options,
+			    struct sp_sandbox *ret_sandbox, struct sp_error *err)
+{
+	char *snapshot SP_FREE = NULL;
+	int rc = render_snapshot_id(snapshot_id, &snapshot, err);
+
+	return rc ? rc : make(self, snapshot, options, ret_sandbox, err);
 }
 
 static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sandbox,
@@ -93,7 +110,7 @@ static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sa
 	if (!rc)
 		rc = render_wait_ready(core, id, cancel, &inner);
 	if (!rc)
-		rc = render_sandbox_open(core, id, cancel, ret_sandbox, &inner);
+		rc = render_sandbox_open(core, id, false, cancel, ret_sandbox, &inner);
 	if (rc == SP_GONE) {
 		*ret_sandbox = (struct sp_sandbox)SP_SANDBOX_INIT;
 		return 0;
@@ -129,7 +146,9 @@ static const struct sp_provider_ops provider_ops = {
     .capabilities = provider_capabilities,
     .create = provider_create,
     .resume = provider_resume,
+    .restore = provider_restore,
     .destroy = provider_destroy,
+    .snapshot_delete = render_snapshot_delete,
     .list = provider_list,
     .close = provider_close,
 };

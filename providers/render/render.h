@@ -31,6 +31,9 @@ struct sp_render_options {
 	/* Private folder in the memory-backed directory, of letters, digits and "/._-"; "{id}"
 	 * stands for the sandbox's id. NULL: /dev/tsai. */
 	const char *private_dir;
+	/* Kind of snapshot() (item 25): SP_SNAPSHOT_FILESYSTEM or SP_SNAPSHOT_RUNTIME; 0:
+	 * filesystem. */
+	unsigned snapshot_kind;
 	/* Milliseconds between two looks at a sandbox that is starting; 0: 500. */
 	uint32_t poll_ms;
 	/* Milliseconds until creating or resuming is given up; 0: 180,000. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/git.h>
+
 struct render_sandbox *render_sandbox_ref(struct render_sandbox *sandbox)
 {
 	atomic_fetch_add(&sandbox->refs, 1);
@@ -15,6 +17,7 @@ void render_sandbox_unref(struct render_sandbox *sandbox)
 {
 	if (!sandbox || atomic_fetch_sub(&sandbox->refs, 1) != 1)
 		return;
+	render_env_keep(sandbox, &(struct sp_bytes)SP_BYTES_INIT);
 	render_env_done(&sandbox->env);
 	pthread_mutex_destroy(&sandbox->lock);
 	free(sandbox->ended);
@@ -32,6 +35,8 @@ int render_sandbox_check(struct render_sandbox *sandbox, struct sp_error *err)
 				    sandbox->id);
 	return 0;
 }
+
+static const struct sp_sandbox_ops sandbox_ops;
 
 static const char *sandbox_id(void *self)
 {
@@ -57,6 +62,14 @@ static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error
 	return rc;
 }
 
+static int sandbox_git(void *self, const struct sp_git_options *options,
+		       struct sp_exec_result *ret_result, struct sp_error *err)
+{
+	struct sp_sandbox sandbox = {&sandbox_ops, self};
+
+	return sp_git_over_exec(&sandbox, options, ret_result, err);
+}
+
 static void sandbox_close(void *self)
 {
 	render_sandbox_unref(self);
@@ -77,6 +90,8 @@ static const struct sp_sandbox_ops sandbox_ops = {
     .fs_exists = render_fs_exists,
     .fs_lstat = render_fs_lstat,
     .env_set = render_env_set,
+    .snapshot = render_snapshot,
+    .git = sandbox_git,
     .timeline = render_timeline,
     .destroy = sandbox_destroy,
     .close = sandbox_close,
@@ -97,7 +112,8 @@ static char *fill_in(const char *pattern, const char *id)
 
 /* One bare command: it wakes the sandbox, makes the private folder, and says where commands start.
  */
-static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+static int prepare(struct render_sandbox *sandbox, bool restored, struct sp_cancel *cancel,
+		   struct sp_error *err)
 {
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
@@ -105,6 +121,8 @@ static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, str
 	size_t len;
 	int rc;
 
+	if (restored)
+		render_fill_in(sandbox->core->steps.restore_reset, sandbox->dir, &text);
 	sp_buf_addf(&text, "command -p mkdir -pm700 -- %s&&pwd", sandbox->dir);
 	rc = render_shell(sandbox->core, sandbox->id, sp_buf_str(&text), SP_BUF_LINE, cancel,
 			  &result, err);
@@ -123,8 +141,9 @@ static int prepare(struct render_sandbox *sandbox, struct sp_cancel *cancel, str
 	return sandbox->root ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 }
 
-int render_sandbox_open(struct render_core *core, const char *id, struct sp_cancel *cancel,
-			struct sp_sandbox *ret_sandbox, struct sp_error *err)
+int render_sandbox_open(struct render_core *core, const char *id, bool restored,
+			struct sp_cancel *cancel, struct sp_sandbox *ret_sandbox,
+			struct sp_error *err)
 {
 	struct render_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int rc;
@@ -137,7 +156,7 @@ int render_sandbox_open(struct render_core *core, const char *id, struct sp_canc
 	sandbox->id = strdup(id);
 	sandbox->dir = fill_in(core->private_dir, id);
 	if (sandbox->id && sandbox->dir)
-		rc = prepare(sandbox, cancel, err);
+		rc = prepare(sandbox, restored, cancel, err);
 	else
 		rc = sp_error_set(err, SP_INTERNAL, "no memory for a sandbox");
 	if (rc) {

@@ -210,18 +210,22 @@ int render_terminate(struct render_core *core, const char *id, struct sp_cancel 
 	return rc == SP_GONE ? 0 : rc;
 }
 
-static void compose_create(struct render_core *core, const struct sp_create_options *options,
-			   struct sp_buf *body)
+static void compose_create(struct render_core *core, const char *snapshot,
+			   const struct sp_create_options *options, struct sp_buf *body)
 {
+	bool policy = !snapshot || core->steps.restore_sends_policy;
+
 	sp_buf_adds(body, "{\"ownerId\":");
 	sp_buf_add_json(body, core->owner_id, strlen(core->owner_id));
 	if (core->plan) {
 		sp_buf_adds(body, ",\"plan\":");
 		sp_buf_add_json(body, core->plan, strlen(core->plan));
 	}
+	if (snapshot)
+		sp_buf_addf(body, ",\"snapshotId\":\"%s\"", snapshot);
 	if (options->lifetime_s)
 		sp_buf_addf(body, ",\"timeoutSeconds\":%u", options->lifetime_s);
-	switch (options->network) {
+	switch (policy ? options->network : SP_NETWORK_DEFAULT) {
 	case SP_NETWORK_DEFAULT:
 		break;
 	case SP_NETWORK_ALLOW:
@@ -238,27 +242,33 @@ static void compose_create(struct render_core *core, const struct sp_create_opti
  * Without the caller's cancel: an answer that is not waited for would leave a
  * sandbox that nobody knows the id of. An abort is looked at once the id is there.
  */
-int render_post_create(struct render_core *core, const struct sp_create_options *options,
-		       char **ret_id, struct sp_error *err)
+int render_post_create(struct render_core *core, const char *snapshot,
+		       const struct sp_create_options *options, char **ret_id,
+		       struct sp_error *err)
 {
+	const char *what = snapshot ? "restore the snapshot" : "create a sandbox";
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
 	struct sp_error inner = SP_ERROR_INIT;
 	const char *id;
 	int rc;
 
-	compose_create(core, options, &body);
+	compose_create(core, snapshot, options, &body);
 	if (body.error)
 		return sp_error_set(err, SP_INVALID, "the options of the sandbox are too long");
-	rc = render_call_through(core, "POST", "/sandboxes", &body, 201, "create a sandbox",
+	rc = render_call_through(core, "POST", "/sandboxes", &body, 201, what,
 				 options->cancel, &answer, &inner);
 	/* Silence and a gateway's own answer say nothing about what the service did. */
 	if (rc == SP_TIMED_OUT || inner.http_status == 502 || inner.http_status == 504)
 		rc = SP_UNKNOWN_OUTCOME;
-	/* A template or group that is not there is not a missing file. */
+	/* A workspace without the service is no missing snapshot: that is for a list to say. */
+	if (rc == SP_NOT_FOUND)
+		rc = snapshot && !render_list(core, options->cancel, &list, NULL) ? SP_NOT_FOUND
+										   : SP_DENIED;
 	if (rc) {
-		inner.code = rc == SP_NOT_FOUND ? SP_DENIED : (enum sp_code)rc;
+		inner.code = (enum sp_code)rc;
 		if (err)
 			*err = inner;
 		return inner.code;

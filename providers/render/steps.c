@@ -116,6 +116,20 @@
 	"[[ $k$w ]]||break;k=1;fi;[[ ! $w ]]||if((i<20));then nap .0001;else nap;fi;done\n"        \
 	"[[ ! $k ]]||r=1\n"
 
+/* The command wakes the sandbox; /tmp is on the disk, where older versions had the overlay. */
+#define SNAPSHOT_WAKE "command -p rm -rf -- /tmp/tsai"
+
+/*
+ * A command that has just been accepted is about to take its own variables; what is left after
+ * that belongs to nobody.
+ */
+#define SNAPSHOT_HIDE                                                                              \
+	"for((i=0;i<500;i++));do set -- @D@/*.env;[[ -e $1 ]]||break;command -p sleep .01;done\n"  \
+	"command -p rm -f -- @D@/env @D@/env.back @D@/*.env"
+
+/* Whatever a snapshot holds of an environment is not today's. */
+#define RESTORE_RESET "command -p rm -rf -- /tmp/tsai @D@/env @D@/env.back @D@/*.env\n"
+
 #define SIGNAL_SEND "kill -@SIG@ -- \"-$g\"||r=3\n"
 
 static bool may_start(struct sp_cancel *cancel)
@@ -197,6 +211,9 @@ struct sp_render_steps sp_render_steps(void)
 	    .may_start = may_start,
 	    .exit_code = exit_code,
 	    .snapshot_name = render_snapshot_name,
+	    .snapshot_wake = SNAPSHOT_WAKE,
+	    .snapshot_hide = SNAPSHOT_HIDE,
+	    .restore_reset = RESTORE_RESET,
 	    .names_before_merge = true,
 	    .env_in_files = true,
 	    .one_queue = true,
@@ -205,5 +222,10 @@ struct sp_render_steps sp_render_steps(void)
 	    .terminate_aborted_create = true,
 	    .end_needs_exit = true,
 	    .write_makes_parents = true,
+	    .snapshot_alone = true,
+	    .snapshot_writes_back = true,
+	    .snapshot_outlives_write_back = true,
+	    .snapshot_cleans_up = true,
+	    .restore_sends_policy = true,
 	};
 }

@@ -35,6 +35,14 @@ static void add_piece(struct sp_buf *out, const char *piece, const struct value 
 	}
 }
 
+int render_fill_in(const char *piece, const char *private_dir, struct sp_buf *out)
+{
+	const struct value values[] = {{"@D@", private_dir}, {NULL, NULL}};
+
+	add_piece(out, piece, values);
+	return out->error;
+}
+
 void render_command_init(struct render_command *command)
 {
 	uint64_t random;

@@ -99,7 +99,7 @@ struct sp_capabilities {
 	bool suspension;
 	/* True: fs_write() shows readers the old or the new content, never a mixture. */
 	bool atomic_write;
-	/* True: a runtime snapshot is consistent only under the caller's own lock across processes. */
+	/* True: a lock in the sandbox keeps other processes from writing the environment during a runtime snapshot. False: only the caller's own lock does. */
 	bool snapshot_lock;
 	/* True: a journal is read by following (spawn); false: by polling (exec). Must equal background_processes && killable_processes. */
 	bool follow;

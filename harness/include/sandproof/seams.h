@@ -108,6 +108,12 @@ struct sp_render_steps {
 	int (*exit_code)(int told);
 	/* Stored name of a snapshot for a label (item 23); malloc'ed. */
 	char *(*snapshot_name)(const char *label);
+	/* Shell, before each capture: wakes the sandbox, removes overlays that older versions left on disk (item 14). */
+	const char *snapshot_wake;
+	/* Shell, before a runtime capture: takes the environment's files out (item 10). */
+	const char *snapshot_hide;
+	/* Shell, ended by a newline, in a restored sandbox: removes what the snapshot holds of an environment (item 24). */
+	const char *restore_reset;
 
 	/* Switches of the order of things; each is true in the healthy provider. */
 
@@ -127,6 +133,16 @@ struct sp_render_steps {
 	bool end_needs_exit;
 	/* A missing file of fs_write is answered with one mkdir and a second upload. */
 	bool write_makes_parents;
+	/* A snapshot has the queue alone until the environment is back (item 12). */
+	bool snapshot_alone;
+	/* The environment is put back after a runtime capture (item 10). */
+	bool snapshot_writes_back;
+	/* When that fails the reference is the answer all the same (item 13). */
+	bool snapshot_outlives_write_back;
+	/* A snapshot that failed, or that nobody waits for any more, is deleted. */
+	bool snapshot_cleans_up;
+	/* A restore sends the network policy that it was given (item 24). */
+	bool restore_sends_policy;
 };
 
 /* The three places of a run, each already one quoted word of the shell. */
