@@ -197,83 +197,131 @@ static int sandbox_spawn(void *self, const struct sp_exec_options *options,
 static int sandbox_fs_read(void *self, const char *path, struct sp_bytes *ret_bytes,
 			   struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_read(&((struct fault_sandbox *)self)->inner, path, ret_bytes, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_read)
+		return sandbox->hooks->fs_read(sandbox, path, ret_bytes, cancel, err);
+	return sp_sandbox_read(&sandbox->inner, path, ret_bytes, cancel, err);
 }
 
 static int sandbox_fs_write(void *self, const char *path, const void *data, size_t len,
 			    struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_write(&((struct fault_sandbox *)self)->inner, path, data, len, cancel,
-				err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_write)
+		return sandbox->hooks->fs_write(sandbox, path, data, len, cancel, err);
+	return sp_sandbox_write(&sandbox->inner, path, data, len, cancel, err);
 }
 
 static int sandbox_fs_list(void *self, const char *path, struct sp_dir_list *ret_list,
 			   struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_list(&((struct fault_sandbox *)self)->inner, path, ret_list, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_list)
+		return sandbox->hooks->fs_list(sandbox, path, ret_list, cancel, err);
+	return sp_sandbox_list(&sandbox->inner, path, ret_list, cancel, err);
 }
 
 static int sandbox_fs_mkdir(void *self, const char *path, struct sp_cancel *cancel,
 			    struct sp_error *err)
 {
-	return sp_sandbox_mkdir(&((struct fault_sandbox *)self)->inner, path, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_mkdir)
+		return sandbox->hooks->fs_mkdir(sandbox, path, cancel, err);
+	return sp_sandbox_mkdir(&sandbox->inner, path, cancel, err);
 }
 
 static int sandbox_fs_remove(void *self, const char *path, struct sp_cancel *cancel,
 			     struct sp_error *err)
 {
-	return sp_sandbox_remove(&((struct fault_sandbox *)self)->inner, path, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_remove)
+		return sandbox->hooks->fs_remove(sandbox, path, cancel, err);
+	return sp_sandbox_remove(&sandbox->inner, path, cancel, err);
 }
 
 static int sandbox_fs_rename(void *self, const char *from, const char *to,
 			     struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_rename(&((struct fault_sandbox *)self)->inner, from, to, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_rename)
+		return sandbox->hooks->fs_rename(sandbox, from, to, cancel, err);
+	return sp_sandbox_rename(&sandbox->inner, from, to, cancel, err);
 }
 
 static int sandbox_fs_exists(void *self, const char *path, bool *ret_exists,
 			     struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_exists(&((struct fault_sandbox *)self)->inner, path, ret_exists, cancel,
-				 err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_exists)
+		return sandbox->hooks->fs_exists(sandbox, path, ret_exists, cancel, err);
+	return sp_sandbox_exists(&sandbox->inner, path, ret_exists, cancel, err);
 }
 
 static int sandbox_fs_lstat(void *self, const char *path, struct sp_stat *ret_stat,
 			    struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_lstat(&((struct fault_sandbox *)self)->inner, path, ret_stat, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->fs_lstat)
+		return sandbox->hooks->fs_lstat(sandbox, path, ret_stat, cancel, err);
+	return sp_sandbox_lstat(&sandbox->inner, path, ret_stat, cancel, err);
 }
 
 static int sandbox_env_set(void *self, const struct sp_env *env, size_t n_env,
 			   struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_env_set(&((struct fault_sandbox *)self)->inner, env, n_env, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->env_set)
+		return sandbox->hooks->env_set(sandbox, env, n_env, cancel, err);
+	return sp_sandbox_env_set(&sandbox->inner, env, n_env, cancel, err);
 }
 
 static int sandbox_snapshot(void *self, const char *label, struct sp_snapshot_ref *ret_ref,
 			    struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_snapshot(&((struct fault_sandbox *)self)->inner, label, ret_ref, cancel,
-				   err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->snapshot)
+		return sandbox->hooks->snapshot(sandbox, label, ret_ref, cancel, err);
+	return sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
 }
 
 static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_port,
 				struct sp_cancel *cancel, struct sp_error *err)
 {
-	return sp_sandbox_port_connect(&((struct fault_sandbox *)self)->inner, port, ret_port,
-				       cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->port_connect)
+		return sandbox->hooks->port_connect(sandbox, port, ret_port, cancel, err);
+	return sp_sandbox_port_connect(&sandbox->inner, port, ret_port, cancel, err);
 }
 
 static int sandbox_git(void *self, const struct sp_git_options *options,
 		       struct sp_exec_result *ret_result, struct sp_error *err)
 {
-	return sp_sandbox_git(&((struct fault_sandbox *)self)->inner, options, ret_result, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->git)
+		return sandbox->hooks->git(sandbox, options, ret_result, err);
+	return sp_sandbox_git(&sandbox->inner, options, ret_result, err);
 }
 
 static int sandbox_timeline(void *self, struct sp_bytes *ret_texts, struct sp_cancel *cancel,
 			    struct sp_error *err)
 {
-	return sp_sandbox_timeline(&((struct fault_sandbox *)self)->inner, ret_texts, cancel, err);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->timeline)
+		return sandbox->hooks->timeline(sandbox, ret_texts, cancel, err);
+	return sp_sandbox_timeline(&sandbox->inner, ret_texts, cancel, err);
 }
 
 static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error *err)
@@ -298,8 +346,12 @@ static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_ca
 {
 	struct fault_sandbox *sandbox = self;
 	struct sp_sandbox inner = SP_SANDBOX_INIT;
-	int rc = sp_sandbox_fork(&sandbox->inner, &inner, cancel, err);
+	int rc;
 
+	if (sandbox->hooks->fork)
+		rc = sandbox->hooks->fork(sandbox, &inner, cancel, err);
+	else
+		rc = sp_sandbox_fork(&sandbox->inner, &inner, cancel, err);
 	return rc < 0 ? rc : wrap_sandbox(sandbox->hooks, &inner, ret_sandbox, err);
 }
 
@@ -362,8 +414,12 @@ static int provider_create(void *self, const struct sp_create_options *options,
 {
 	struct fault_provider *provider = self;
 	struct sp_sandbox inner = SP_SANDBOX_INIT;
-	int rc = sp_provider_create(&provider->inner, options, &inner, err);
+	int rc;
 
+	if (provider->hooks->create)
+		rc = provider->hooks->create(&provider->inner, options, &inner, err);
+	else
+		rc = sp_provider_create(&provider->inner, options, &inner, err);
 	return rc < 0 ? rc : wrap_sandbox(provider->hooks, &inner, ret_sandbox, err);
 }
 
@@ -372,8 +428,12 @@ static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sa
 {
 	struct fault_provider *provider = self;
 	struct sp_sandbox inner = SP_SANDBOX_INIT;
-	int rc = sp_provider_resume(&provider->inner, id, &inner, cancel, err);
+	int rc;
 
+	if (provider->hooks->resume)
+		rc = provider->hooks->resume(&provider->inner, id, &inner, cancel, err);
+	else
+		rc = sp_provider_resume(&provider->inner, id, &inner, cancel, err);
 	if (rc < 0)
 		return rc;
 	if (!inner.ops) {
@@ -389,28 +449,43 @@ static int provider_restore(void *self, const char *snapshot_id,
 {
 	struct fault_provider *provider = self;
 	struct sp_sandbox inner = SP_SANDBOX_INIT;
-	int rc = sp_provider_restore(&provider->inner, snapshot_id, options, &inner, err);
+	int rc;
 
+	if (provider->hooks->restore)
+		rc = provider->hooks->restore(&provider->inner, snapshot_id, options, &inner, err);
+	else
+		rc = sp_provider_restore(&provider->inner, snapshot_id, options, &inner, err);
 	return rc < 0 ? rc : wrap_sandbox(provider->hooks, &inner, ret_sandbox, err);
 }
 
 static int provider_destroy(void *self, const char *id, struct sp_cancel *cancel,
 			    struct sp_error *err)
 {
-	return sp_provider_destroy(&((struct fault_provider *)self)->inner, id, cancel, err);
+	struct fault_provider *provider = self;
+
+	if (provider->hooks->destroy_id)
+		return provider->hooks->destroy_id(&provider->inner, id, cancel, err);
+	return sp_provider_destroy(&provider->inner, id, cancel, err);
 }
 
 static int provider_snapshot_delete(void *self, const char *snapshot_id, struct sp_cancel *cancel,
 				    struct sp_error *err)
 {
-	return sp_provider_snapshot_delete(&((struct fault_provider *)self)->inner, snapshot_id,
-					   cancel, err);
+	struct fault_provider *provider = self;
+
+	if (provider->hooks->snapshot_delete)
+		return provider->hooks->snapshot_delete(&provider->inner, snapshot_id, cancel, err);
+	return sp_provider_snapshot_delete(&provider->inner, snapshot_id, cancel, err);
 }
 
 static int provider_list(void *self, struct sp_id_list *ret_list, struct sp_cancel *cancel,
 			 struct sp_error *err)
 {
-	return sp_provider_list(&((struct fault_provider *)self)->inner, ret_list, cancel, err);
+	struct fault_provider *provider = self;
+
+	if (provider->hooks->list)
+		return provider->hooks->list(&provider->inner, ret_list, cancel, err);
+	return sp_provider_list(&provider->inner, ret_list, cancel, err);
 }
 
 static void provider_close(void *self)

@@ -28,8 +28,53 @@ struct fault_hooks {
 	/* Fills process->inner. */
 	int (*spawn)(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
 		     struct fault_process *process, struct sp_error *err);
+	int (*fs_read)(struct fault_sandbox *sandbox, const char *path, struct sp_bytes *ret_bytes,
+		       struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_write)(struct fault_sandbox *sandbox, const char *path, const void *data,
+			size_t len, struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_list)(struct fault_sandbox *sandbox, const char *path,
+		       struct sp_dir_list *ret_list, struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_mkdir)(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
+			struct sp_error *err);
+	int (*fs_remove)(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
+			 struct sp_error *err);
+	int (*fs_rename)(struct fault_sandbox *sandbox, const char *from, const char *to,
+			 struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_exists)(struct fault_sandbox *sandbox, const char *path, bool *ret_exists,
+			 struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_lstat)(struct fault_sandbox *sandbox, const char *path, struct sp_stat *ret_stat,
+			struct sp_cancel *cancel, struct sp_error *err);
+	int (*env_set)(struct fault_sandbox *sandbox, const struct sp_env *env, size_t n_env,
+		       struct sp_cancel *cancel, struct sp_error *err);
+	int (*snapshot)(struct fault_sandbox *sandbox, const char *label,
+			struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			struct sp_error *err);
+	/* Gives the healthy sandbox; the wrapper goes around it. */
+	int (*fork)(struct fault_sandbox *sandbox, struct sp_sandbox *ret_inner,
+		    struct sp_cancel *cancel, struct sp_error *err);
+	int (*port_connect)(struct fault_sandbox *sandbox, unsigned port, struct sp_port *ret_port,
+			    struct sp_cancel *cancel, struct sp_error *err);
+	int (*git)(struct fault_sandbox *sandbox, const struct sp_git_options *options,
+		   struct sp_exec_result *ret_result, struct sp_error *err);
+	int (*timeline)(struct fault_sandbox *sandbox, struct sp_bytes *ret_texts,
+			struct sp_cancel *cancel, struct sp_error *err);
 	int (*destroy)(struct fault_sandbox *sandbox, struct sp_cancel *cancel,
 		       struct sp_error *err);
+
+	/* The provider's calls get the healthy provider, and give the healthy sandbox. */
+	int (*create)(struct sp_provider *inner, const struct sp_create_options *options,
+		      struct sp_sandbox *ret_inner, struct sp_error *err);
+	int (*resume)(struct sp_provider *inner, const char *id, struct sp_sandbox *ret_inner,
+		      struct sp_cancel *cancel, struct sp_error *err);
+	int (*restore)(struct sp_provider *inner, const char *snapshot_id,
+		       const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+		       struct sp_error *err);
+	int (*destroy_id)(struct sp_provider *inner, const char *id, struct sp_cancel *cancel,
+			  struct sp_error *err);
+	int (*snapshot_delete)(struct sp_provider *inner, const char *snapshot_id,
+			       struct sp_cancel *cancel, struct sp_error *err);
+	int (*list)(struct sp_provider *inner, struct sp_id_list *ret_list,
+		    struct sp_cancel *cancel, struct sp_error *err);
 
 	int (*read)(struct fault_process *process, enum sp_stream stream, void *buffer, size_t max,
 		    size_t *ret_len, struct sp_cancel *cancel, struct sp_error *err);
