@@ -18,8 +18,6 @@ static const struct cli_command planned[] = {
 	  .instead = "`sandproof run --last-failed`" },
 	{ .name = "replay", .summary = "run a recorded dialogue again",
 	  .instead = "the `again` line that every failure prints" },
-	{ .name = "journal", .summary = "read and sweep journals of a sandbox",
-	  .instead = "a command in the sandbox itself" },
 	{ .name = "serve", .summary = "offer a provider over the driver protocol",
 	  .instead = "`sandproof fake-api` as a stand-in for Render's API" },
 	{ .name = "sweep", .summary = "remove what crashed runs left behind",
@@ -34,9 +32,9 @@ static const struct cli_command planned[] = {
 
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_report_command,
-	&cli_fake_api_command, &cli_help_command,
+	&cli_journal_command, &cli_fake_api_command, &cli_help_command,
 	&planned[0], &planned[1], &planned[2], &planned[3], &planned[4],
-	&planned[5], &planned[6], &planned[7], &planned[8],
+	&planned[5], &planned[6], &planned[7],
 };
 
 static const char *program = "sandproof";

@@ -31,6 +31,8 @@ extern const struct cli_command cli_list_command;
 extern const struct cli_command cli_show_command;
 /* Makes a report from results. */
 extern const struct cli_command cli_report_command;
+/* Reads and sweeps journals by hand. */
+extern const struct cli_command cli_journal_command;
 /* Serves the stand-in for Render's API. */
 extern const struct cli_command cli_fake_api_command;
 /* Explains a command or a topic. */

@@ -33,6 +33,7 @@ struct journal_options {
 	uint32_t first_byte_ms;
 	uint32_t poll_ms;
 	uint64_t line_ceiling;
+	bool until_end;
 	/* Borrowed. */
 	struct sp_cancel *cancel;
 };

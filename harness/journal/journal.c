@@ -34,10 +34,11 @@ int journal_options_make(const struct sp_journal_options *given, struct journal_
 				    "the journal folder must be absolute, not \"%.200s\"", dir);
 	*ret = (struct journal_options){
 		.dir = strndup(dir, len > 1 && dir[len - 1] == '/' ? len - 1 : len),
-		.strategy = o->strategy,
+		.strategy = o->until_end ? SP_JOURNAL_POLL : o->strategy,
 		.first_byte_ms = or_default32(o->first_byte_ms, 0, JOURNAL_FIRST_BYTE_MS),
 		.poll_ms = o->poll_ms,
 		.line_ceiling = o->line_ceiling ? o->line_ceiling : JOURNAL_LINE_CEILING,
+		.until_end = o->until_end,
 		.cancel = o->cancel,
 	};
 	return ret->dir ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");

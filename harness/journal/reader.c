@@ -378,7 +378,30 @@ static bool is_unended_exit(const struct reader *reader)
 					    reader->run.nonce, &code);
 }
 
-/* One try: 1 with a line, 0 when more bytes are needed, else an error. */
+/* Everything that was there has been looked at, and the caller wants no more than that. */
+static bool is_at_end(const struct reader *reader)
+{
+	return reader->until_end && reader->quiet && reader->chunk_at == reader->chunk.len;
+}
+
+/* The rest of a journal that is read up to its end. */
+static int take_rest(struct reader *reader, struct sp_journal_line *line, struct sp_error *err)
+{
+	int rc;
+
+	reader->over = true;
+	if (!reader->carry.len)
+		return 1;
+	rc = cut_line(reader, 0, &line->text, err);
+	if (rc)
+		return rc;
+	reader->position += line->text.len;
+	line->end_position = reader->position;
+	line->unterminated = true;
+	return 1;
+}
+
+/* One try: 1 with a line, or at the end; 0 when more bytes are needed; else an error. */
 static int try_line(struct reader *reader, struct sp_journal_line *line, struct sp_error *err)
 {
 	struct sp_bytes taken SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
@@ -391,8 +414,10 @@ static int try_line(struct reader *reader, struct sp_journal_line *line, struct 
 		rc = 0;
 	} else {
 		n = complete(reader);
-		if (!n && !is_unended_exit(reader))
-			return keep_rest(reader, err);
+		if (!n && !is_unended_exit(reader)) {
+			rc = keep_rest(reader, err);
+			return rc || !is_at_end(reader) ? rc : take_rest(reader, line, err);
+		}
 		rc = cut_line(reader, n, &taken, err);
 	}
 	if (!rc)
@@ -439,6 +464,10 @@ static int reader_next(void *self, struct sp_journal_line *ret_line, bool *ret_e
 		return 0;
 	}
 	rc = next_line(reader, &line, err);
+	if (!rc && !line.text.data) {
+		*ret_end = true;
+		return 0;
+	}
 	if (!rc) {
 		*ret_line = line;
 		return 0;
@@ -531,6 +560,7 @@ static int make(const struct journal *journal, struct sp_sandbox *sandbox,
 		.first_byte_asked = options->first_byte_ms,
 		.poll_ms = options->poll_ms == UINT32_MAX ? JOURNAL_POLL_MS : options->poll_ms,
 		.line_ceiling = options->line_ceiling,
+		.until_end = options->until_end,
 		.from = from,
 		.position = from,
 		.carry = SP_BUF_INIT((size_t)options->line_ceiling + 1),

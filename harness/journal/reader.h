@@ -44,6 +44,7 @@ struct reader {
 	enum sp_output output;
 	uint32_t first_byte_asked, poll_ms;
 	uint64_t line_ceiling;
+	bool until_end;
 
 	/* Where the reader began, and where the next line does. */
 	uint64_t from, position;

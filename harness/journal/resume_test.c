@@ -191,3 +191,27 @@ Test(journal_resume, beyond_four_gigabytes)
 	}
 	fixture_close(&f);
 }
+
+/* What is there and no more: also without an exit, and of a line that is not finished. */
+Test(journal_resume, until_the_end)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "one\ntw", "4 one\n6 ~tw\nend\n" },
+		{ "one\n", "4 one\nend\n" },
+		{ "", "end\n" },
+	};
+	struct fixture f;
+
+	fixture_open(&f, NULL);
+	f.options.until_end = true;
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		fixture_write(&f, RUN, rows[i].text, strlen(rows[i].text));
+		char *found SP_FREE = fixture_read_all(&f, RUN, 0, SP_JOURNAL_AUTO);
+		cr_expect_str_eq(found, rows[i].expected, "%s: %s", rows[i].text, found);
+	}
+	char *absent SP_FREE = fixture_read_all(&f, "absent", 0, SP_JOURNAL_AUTO);
+	cr_expect_str_eq(absent, "end\n", "%s", absent);
+	fixture_close(&f);
+}

@@ -39,6 +39,12 @@ struct sp_journal_options {
 	uint64_t line_ceiling;
 	/* Referenced by a reader until it is closed. Ends reading, never the run. */
 	struct sp_cancel *cancel;
+	/*
+	 * The reader ends (`ret_end`) once everything that was there is delivered, also without an
+	 * exit; an unfinished last line is then delivered as `unterminated`. It polls, whatever
+	 * the strategy, and an absent journal is an empty one.
+	 */
+	bool until_end;
 };
 
 #define SP_JOURNAL_OPTIONS_INIT { .version = SP_JOURNAL_OPTIONS_VERSION, .poll_ms = UINT32_MAX }
@@ -68,8 +74,8 @@ void sp_journal_line_done(struct sp_journal_line *line);
 struct sp_journal_reader_ops {
 	unsigned version;
 	/*
-	 * Next line. `*ret_end` true, and no line, after an abort (quiet, no error)
-	 * and after the exit was delivered. SP_TIMED_OUT: no first byte in time.
+	 * Next line. `*ret_end` true, and no line, after an abort (quiet, no error),
+	 * after the exit was delivered, and where `until_end` says so. SP_TIMED_OUT: no first byte in time.
 	 * SP_CONFLICT: the journal was cut or replaced under the reader. SP_PROTOCOL: a line
 	 * beyond the ceiling, a read that is no base64. Else what exec and spawn
 	 * answer; then the same call may be made again and loses nothing. Everything
