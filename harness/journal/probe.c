@@ -105,13 +105,14 @@ int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
 	int code = 0, rc = ask(self, sandbox, run_id, options, &asked, err);
 	size_t len = 0;
 
-	if (!rc)
+	/* Before the tail is read: whoever opens a FIFO stands there. */
+	if (!rc && asked.journal->steps.look_first)
+		rc = look(&asked, &there, err);
+	if (!rc && there)
 		rc = find_exit(&asked, JOURNAL_TAIL, &found, &code, &len, &more, err);
 	/* What a background child wrote behind the exit. */
 	if (!rc && !found && more)
 		rc = find_exit(&asked, JOURNAL_TAIL_WIDE, &found, &code, &len, &more, err);
-	if (!rc && !len)
-		rc = look(&asked, &there, err);
 	if (rc)
 		return rc;
 	*ret_state = found ? SP_JOURNAL_FINISHED :
