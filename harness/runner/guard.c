@@ -146,10 +146,16 @@ void sp_guard_unlink(struct sp_guard *guard, struct sp_guard_link *link)
 
 void sp_guard_keep(struct sp_guard *guard, const struct sp_sandbox *sandbox)
 {
+	struct sp_sandbox same = *sandbox;
+	const char *id = sp_sandbox_id(&same);
+
 	pthread_mutex_lock(&guard->lock);
 	for (struct sp_guard_link *link = guard->links; link; link = link->next)
 		if (link->self == sandbox->self)
 			link->kept = true;
+	for (struct sp_guard_thing *thing = guard->sandboxes; thing; thing = thing->next)
+		if (id && !strcmp(thing->id, id))
+			thing->kept = true;
 	pthread_mutex_unlock(&guard->lock);
 }
 
@@ -188,16 +194,15 @@ void sp_guard_add(struct sp_guard *guard, struct sp_guard_thing **list, const ch
 	pthread_mutex_unlock(&guard->lock);
 }
 
-/* Takes the first that fits out of a list: the one with `id`, or any but `except`. */
-static char *take(struct sp_guard *guard, struct sp_guard_thing **list, const char *id,
-		  const char *except)
+/* Takes the first that fits out of a list: the one with `id`, or any; one that is kept only with `kept`. */
+static char *take(struct sp_guard *guard, struct sp_guard_thing **list, const char *id, bool kept)
 {
 	struct sp_guard_thing *thing;
 	char *taken = NULL;
 
 	pthread_mutex_lock(&guard->lock);
 	while ((thing = *list)) {
-		if (id ? !strcmp(thing->id, id) : !except || strcmp(thing->id, except))
+		if (id ? !strcmp(thing->id, id) : kept || !thing->kept)
 			break;
 		list = &thing->next;
 	}
@@ -212,7 +217,7 @@ static char *take(struct sp_guard *guard, struct sp_guard_thing **list, const ch
 
 bool sp_guard_remove(struct sp_guard *guard, struct sp_guard_thing **list, const char *id)
 {
-	char *taken SP_FREE = id ? take(guard, list, id, NULL) : NULL;
+	char *taken SP_FREE = id ? take(guard, list, id, true) : NULL;
 
 	return taken != NULL;
 }
@@ -253,17 +258,17 @@ void sp_guard_track(struct sp_guard *guard, const char *id)
 		sp_guard_made(guard, NULL, id);
 }
 
-char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except)
+char *sp_guard_take_sandbox(struct sp_guard *guard, bool kept)
 {
-	return take(guard, &guard->sandboxes, NULL, except);
+	return take(guard, &guard->sandboxes, NULL, kept);
 }
 
 char *sp_guard_take_named(struct sp_guard *guard, const char *id)
 {
-	return id ? take(guard, &guard->sandboxes, id, NULL) : NULL;
+	return id ? take(guard, &guard->sandboxes, id, true) : NULL;
 }
 
 char *sp_guard_take_snapshot(struct sp_guard *guard)
 {
-	return take(guard, &guard->snapshots, NULL, NULL);
+	return take(guard, &guard->snapshots, NULL, true);
 }

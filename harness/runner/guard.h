@@ -55,15 +55,15 @@ void sp_guard_enter_other(struct sp_guard *guard);
 void sp_guard_leave_other(struct sp_guard *guard);
 /* Name of a call that has not returned, or NULL. */
 const char *sp_guard_pending(struct sp_guard *guard);
-/* Keeps a handle over the end of the case: sp_guard_drop_handles() leaves it. */
+/* Keeps a handle and its sandbox over the end of the case: sp_guard_drop_handles() and sp_guard_take_sandbox() leave them. */
 void sp_guard_keep(struct sp_guard *guard, const struct sp_sandbox *sandbox);
 /* Releases every handle that a case left open. Only while no call is pending. */
 void sp_guard_drop_handles(struct sp_guard *guard);
 
 /* Remembers a sandbox by id, as if the guard had seen its creation. */
 void sp_guard_track(struct sp_guard *guard, const char *id);
-/* Takes one sandbox that was made and not destroyed, other than `except` (may be NULL); malloc'ed id, or NULL. */
-char *sp_guard_take_sandbox(struct sp_guard *guard, const char *except);
+/* Takes one sandbox that was made and not destroyed, a kept one only with `kept`; malloc'ed id, or NULL. */
+char *sp_guard_take_sandbox(struct sp_guard *guard, bool kept);
 /* Takes the one with this id; `id` may be NULL. */
 char *sp_guard_take_named(struct sp_guard *guard, const char *id);
 /* Tells that a sandbox that was taken is gone. */

@@ -22,6 +22,8 @@ struct sp_guard_link {
 struct sp_guard_thing {
 	struct sp_guard_thing *next;
 	char *id;
+	/* A sandbox that stays over the end of the case. */
+	bool kept;
 };
 
 struct sp_guard {

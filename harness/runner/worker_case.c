@@ -77,7 +77,8 @@ static void remove_made(struct sp_case *t)
 
 	if (!provider->ops)
 		return;
-	while ((id = sp_guard_take_sandbox(w->guard, t->opened->shared_id))) {
+	/* Not the shared ones, of whatever kind of subject. */
+	while ((id = sp_guard_take_sandbox(w->guard, false))) {
 		if (sp_provider_destroy(provider, id, cancel, &err))
 			sp_worker_stuck(w, id, &err);
 		else

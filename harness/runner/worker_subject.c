@@ -173,7 +173,7 @@ static void forget_sandboxes(struct sp_worker *w)
 {
 	char *id;
 
-	while ((id = sp_guard_take_sandbox(w->guard, NULL))) {
+	while ((id = sp_guard_take_sandbox(w->guard, true))) {
 		sp_guard_removed(w->guard, id);
 		free(id);
 	}
