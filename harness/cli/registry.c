@@ -9,6 +9,7 @@
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
 #include <suites/exec/exec.h>
+#include <suites/journal/journal.h>
 #include <suites/kill/kill.h>
 #include <suites/store/store.h>
 
@@ -16,10 +17,11 @@
 
 /* ---- What there is ---- */
 
-static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec, &sp_suite_store };
+static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec, &sp_suite_journal,
+						    &sp_suite_store };
 
 static const char *const planned_suites[] = {
-	"lock", "ensure", "journal", "env", "snapshot", "fs", "lifecycle", "network",
+	"lock", "ensure", "env", "snapshot", "fs", "lifecycle", "network",
 	"caps", "platform",
 };
 
