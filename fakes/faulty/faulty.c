@@ -17,6 +17,8 @@ static const struct fault_table *const tables[] = {
 	&fault_exec_cap, &fault_exec_turns, &fault_exec_stdin,
 	&fault_exec_shell, &fault_exec_place, &fault_exec_outcome,
 	&fault_exec_transport, &fault_store_fields,
+	&fault_store_keys, &fault_store_answers, &fault_store_fence,
+	&fault_store_instances,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

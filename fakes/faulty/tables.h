@@ -35,5 +35,9 @@ extern const struct fault_table fault_exec_outcome;
 extern const struct fault_table fault_exec_transport;
 /* The store suite's, by theme. */
 extern const struct fault_table fault_store_fields;
+extern const struct fault_table fault_store_keys;
+extern const struct fault_table fault_store_answers;
+extern const struct fault_table fault_store_fence;
+extern const struct fault_table fault_store_instances;
 
 #endif

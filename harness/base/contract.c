@@ -423,10 +423,10 @@ void sp_lock_done(struct sp_lock *lock)
 	CALL(door, SP_BACKDOOR_VERSION, entry, "back door " #entry,                                \
 	     "this back end has no such thing", err, __VA_ARGS__)
 
-int sp_backdoor_count(struct sp_backdoor *door, const char *key, uint64_t *ret_count,
+int sp_backdoor_count(struct sp_backdoor *door, const char *prefix, uint64_t *ret_count,
 		      struct sp_error *err)
 {
-	return DOOR(count, err, key, ret_count, err);
+	return DOOR(count, err, prefix, ret_count, err);
 }
 
 int sp_backdoor_raw(struct sp_backdoor *door, const char *key, char **ret_text,

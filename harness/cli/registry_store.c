@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens stores and locks. */
+#include <stdio.h>
+#include <string.h>
+
 #include <base/cleanup.h>
+#include <base/files.h>
 #include <providers/stores/memory.h>
+#ifdef SP_WITH_SQLITE
+#include <providers/stores/sqlite/sqlite.h>
+#endif
 
 #include "registry_impl.h"
+
+/* Holders of our own notice the loss of a lease as soon as cases ask for it. */
+#define OWN_BEAT_MS 10
 
 const char *cli_store_lacks(enum cli_scheme scheme)
 {
@@ -11,8 +21,13 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 	case CLI_MEMORY:
 		return NULL;
 	case CLI_SQLITE:
+#ifdef SP_WITH_SQLITE
+		return NULL;
+#else
+		return "build with libsqlite3-dev for it";
+#endif
 	case CLI_POSTGRES:
-		return "use memory meanwhile";
+		return "use sqlite meanwhile";
 	case CLI_BASH:
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
@@ -27,6 +42,51 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 	return "it is neither a store nor a lock";
 }
 
+/*
+ * The file of a run without PATH: in the worker's own temporary folder, which its other processes and
+ * further instances share and which goes with the worker.
+ */
+SP_UNUSED static int own_path(char **ret_path, struct sp_error *err)
+{
+	int rc;
+
+	if (asprintf(ret_path, "%s/sandproof-store/store.db", sp_tmp_root()) < 0) {
+		*ret_path = NULL;
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	}
+	*strrchr(*ret_path, '/') = '\0';
+	rc = sp_mkdirs(*ret_path, 0700);
+	if (rc)
+		return sp_error_set_errno(err, -rc, "%s cannot be made", *ret_path);
+	(*ret_path)[strlen(*ret_path)] = '/';
+	return 0;
+}
+
+static int open_sqlite(enum sp_subject_kind kind, const struct cli_spec *spec,
+		       struct sp_subject *subject, struct sp_error *err)
+{
+#ifdef SP_WITH_SQLITE
+	struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+	char *path SP_FREE = NULL;
+	int rc = spec->target ? 0 : own_path(&path, err);
+
+	options.path = spec->target ? spec->target : path;
+	options.beat_ms = OWN_BEAT_MS;
+	if (!rc && kind == SP_SUBJECT_LOCK)
+		rc = sp_sqlite_lock_open(&options, &subject->lock, err);
+	else if (!rc)
+		rc = sp_sqlite_store_open(&options, &subject->store, err);
+	/* Of two tables in one subject the store's door is the one that matters. */
+	if (!rc && !subject->backdoor.ops)
+		rc = sp_sqlite_backdoor_open(&options, &subject->backdoor, err);
+	return rc;
+#else
+	(void)spec, (void)subject;
+	return sp_error_set(err, SP_UNSUPPORTED, "this program has no such %s",
+			    sp_subject_kind_name(kind));
+#endif
+}
+
 /* Which table of the back end is wanted. */
 static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 		       struct sp_subject *subject, struct sp_error *err)
@@ -38,6 +98,7 @@ static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 		return lock ? sp_memory_lock_open(&subject->lock, err)
 			    : sp_memory_store_open(&subject->store, err);
 	case CLI_SQLITE:
+		return open_sqlite(kind, spec, subject, err);
 	case CLI_POSTGRES:
 	case CLI_BASH:
 	case CLI_LOCAL:
@@ -69,8 +130,12 @@ int cli_open_store(struct cli_registry *registry, const char *spec, struct sp_su
 	const struct sp_fault *fault = registry->options.fault;
 	int rc = open_kind(SP_SUBJECT_STORE, spec, subject, err);
 
-	if (!rc && fault && fault->seam == SP_FAULT_STORE)
-		rc = fault->wrap_store(&subject->store, err);
+	/* A store that cannot be opened is handed over empty: a fault may be that somebody goes on. */
+	if (fault && fault->seam == SP_FAULT_STORE) {
+		int wrapped = fault->wrap_store(&subject->store, rc ? NULL : err);
+
+		rc = !rc || !wrapped ? wrapped : rc;
+	}
 	return rc;
 }
 

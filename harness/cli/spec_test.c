@@ -177,7 +177,9 @@ static const struct {
 	{ S, "memory", 0 },
 	{ SP_SUBJECT_LOCK, "memory", 0 },
 	{ SP_SUBJECT_LOCK, "bash", SP_INVALID },
-	{ S, "sqlite", SP_UNSUPPORTED },
+	{ S, "sqlite", 0 },
+	{ S, "sqlite:/tmp/x.db", 0 },
+	{ SP_SUBJECT_LOCK, "sqlite", 0 },
 	{ S, "postgres:x=y", SP_UNSUPPORTED },
 	{ P, "bsh", SP_INVALID },
 };
@@ -192,7 +194,7 @@ Test(registry, what_is_built)
 			     sp_code_name(rc), err.message, sp_code_name(built[i].code));
 	}
 	cr_expect_str_eq(cli_spec_default(P), "bash");
-	cr_expect_str_eq(cli_spec_default(S), "memory", "a default that is not built is left out");
+	cr_expect_str_eq(cli_spec_default(S), "sqlite");
 	cr_expect_null(cli_spec_default(SP_SUBJECT_LOCK), "a lock is the store's own");
 }
 

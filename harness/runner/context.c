@@ -127,20 +127,32 @@ void sp_case_own_sandbox(struct sp_case *t, const char *id)
 		sp_guard_track(t->guard, id);
 }
 
-struct sp_subject *sp_case_second(struct sp_case *t)
+int sp_case_try_second(struct sp_case *t, struct sp_subject **ret_subject, struct sp_error *err)
 {
 	struct sp_case_second *second = calloc(1, sizeof(*second));
-	struct sp_error err = SP_ERROR_INIT;
+	int rc = second ? sp_worker_open(t->worker, t->opened, &second->subject, err) :
+			  sp_error_set(err, SP_INTERNAL, "out of memory");
 
-	if (!second || sp_worker_open(t->worker, t->opened, &second->subject, &err)) {
+	if (rc) {
 		free(second);
-		sp_case_error(t, own_place(t), "a second instance could not be opened: %s: %s",
-			      sp_code_name(err.code), err.message);
-		return NULL;
+		return rc;
 	}
 	second->next = t->seconds;
 	t->seconds = second;
-	return &second->subject;
+	*ret_subject = &second->subject;
+	return 0;
+}
+
+struct sp_subject *sp_case_second(struct sp_case *t)
+{
+	struct sp_subject *subject = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (!sp_case_try_second(t, &subject, &err))
+		return subject;
+	sp_case_error(t, own_place(t), "a second instance could not be opened: %s: %s",
+		      sp_code_name(err.code), err.message);
+	return NULL;
 }
 
 struct sp_subject *sp_case_reopen(struct sp_case *t)

@@ -34,14 +34,12 @@ enum sp_trouble {
 	/* Somebody else holds everything exclusively and does not let go, until the trouble ends.
 	 */
 	SP_TROUBLE_LOCKED = 0,
-	/* Every connection that is open now is cut by the other side, once. */
-	SP_TROUBLE_CUT,
+	/* The other side is away: every connection is cut and none is made, until the trouble ends. */
+	SP_TROUBLE_DOWN,
 	/* What holds the data holds something else, until the trouble ends. */
 	SP_TROUBLE_FOREIGN,
 	/* The data says that a newer program made it, until the trouble ends. */
 	SP_TROUBLE_NEWER,
-	/* Nothing can be written, until the trouble ends. */
-	SP_TROUBLE_READ_ONLY,
 	SP_TROUBLE_MAX_,
 };
 
@@ -82,7 +80,7 @@ struct sp_backdoor {
 	}
 
 /* The calls as functions, as for stores. */
-int sp_backdoor_count(struct sp_backdoor *door, const char *key, uint64_t *ret_count,
+int sp_backdoor_count(struct sp_backdoor *door, const char *prefix, uint64_t *ret_count,
 		      struct sp_error *err);
 int sp_backdoor_raw(struct sp_backdoor *door, const char *key, char **ret_text,
 		    struct sp_error *err);

@@ -143,6 +143,8 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t);
 void sp_case_own_sandbox(struct sp_case *t, const char *id);
 /* A second instance of the same subject with state of its own, as another process would have; owned by the runner. NULL after a recorded error. */
 struct sp_subject *sp_case_second(struct sp_case *t);
+/* The same where the refusal is what the case is about: the code that opening gave, recorded nowhere. */
+int sp_case_try_second(struct sp_case *t, struct sp_subject **ret_subject, struct sp_error *err);
 /*
  * Closes the subject and opens it again, as after a restart of the program; nothing that was got from it
  * before may be used. NULL after a recorded error.
