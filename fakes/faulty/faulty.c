@@ -18,7 +18,7 @@ static const struct fault_table *const tables[] = {
 	&fault_exec_shell, &fault_exec_place, &fault_exec_outcome,
 	&fault_exec_transport, &fault_store_fields,
 	&fault_store_keys, &fault_store_answers, &fault_store_fence,
-	&fault_store_instances,
+	&fault_store_instances, &fault_lock_keys, &fault_lock_holders,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

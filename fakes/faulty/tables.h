@@ -39,5 +39,8 @@ extern const struct fault_table fault_store_keys;
 extern const struct fault_table fault_store_answers;
 extern const struct fault_table fault_store_fence;
 extern const struct fault_table fault_store_instances;
+/* The lock suite's, by theme. */
+extern const struct fault_table fault_lock_keys;
+extern const struct fault_table fault_lock_holders;
 
 #endif

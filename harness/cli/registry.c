@@ -11,17 +11,25 @@
 #include <suites/exec/exec.h>
 #include <suites/journal/journal.h>
 #include <suites/kill/kill.h>
+#include <suites/lock/lock.h>
 #include <suites/store/store.h>
 
 #include "registry_impl.h"
 
 /* ---- What there is ---- */
 
+<<<<<<< HEAD
 static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec, &sp_suite_journal,
 						    &sp_suite_store };
 
 static const char *const planned_suites[] = {
 	"lock", "ensure", "env", "snapshot", "fs", "lifecycle", "network",
+=======
+static const struct sp_suite *const suites[] = { &sp_suite_kill, &sp_suite_exec, &sp_suite_store, &sp_suite_lock };
+
+static const char *const planned_suites[] = {
+	"ensure", "journal", "env", "snapshot", "fs", "lifecycle", "network",
+>>>>>>> 63a3a56 (lock suite: 24 cases and 25 faults)
 	"caps", "platform",
 };
 
