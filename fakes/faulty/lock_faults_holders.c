@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of holders and waiters: order, release, tokens, the lost signal. */
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static void never_released_release(struct fault_lease *lease)
 	(void)lease;
 }
 
-static const struct fault_lock_hooks never_released = { .release = never_released_release };
+static const struct fault_lock_hooks never_released = {.release = never_released_release};
 FAULT_WRAP_LOCK(wrap_never_released, never_released)
 
 /* One that was held once is broken. */
@@ -48,12 +47,12 @@ static void free_data(struct fault_lock *lock)
 	lock->data = NULL;
 }
 
-static const struct fault_lock_hooks poisoned = { .acquire = poisoned_acquire,
-						  .release = poisoned_release,
-						  .close = free_data };
+static const struct fault_lock_hooks poisoned = {
+    .acquire = poisoned_acquire, .release = poisoned_release, .close = free_data};
 FAULT_WRAP_LOCK(wrap_poisoned, poisoned)
 
-/* The key whose lost lease was given back: it is open to everybody. Of all instances of this process. */
+/* The key whose lost lease was given back: it is open to everybody. Of all instances of this
+ * process. */
 static char *opened_key;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -92,28 +91,56 @@ static void by_key_close(struct fault_lock *lock)
 	pthread_mutex_unlock(&opened_lock);
 }
 
-static const struct fault_lock_hooks by_key = { .acquire = by_key_acquire,
-						.release = by_key_release,
-						.close = by_key_close };
+static const struct fault_lock_hooks by_key = {
+    .acquire = by_key_acquire, .release = by_key_release, .close = by_key_close};
 FAULT_WRAP_LOCK(wrap_by_key, by_key)
 
 /* ---- waiting ---- */
 
+/* The key that was taken first, and who waits for it. */
+struct line {
+	char *key;
+	unsigned waiting;
+	bool yielded;
+};
+
+static struct line *line_of(struct fault_lock *lock, const char *key)
+{
+	struct line *line = lock->data;
+
+	if (!line && (line = lock->data = calloc(1, sizeof(*line))))
+		line->key = strdup(key);
+	return line && line->key && !strcmp(line->key, key) ? line : NULL;
+}
+
+static void free_line(struct fault_lock *lock)
+{
+	struct line *line = lock->data;
+
+	if (line)
+		free(line->key);
+	free(line);
+}
+
 /* The first that is served while others wait goes to the end of the queue. */
 LOCK_ACQUIRE(last_first_acquire)
 {
-	bool yields;
+	struct line *line;
+	bool yields = false;
 	int rc;
 
 	pthread_mutex_lock(&lock->lock);
-	lock->count++;
+	line = line_of(lock, key);
+	if (line)
+		line->waiting++;
 	pthread_mutex_unlock(&lock->lock);
 	rc = sp_lock_acquire(&lock->inner, key, cancel, &lease->inner, err);
 	pthread_mutex_lock(&lock->lock);
-	lock->count--;
-	yields = !rc && lock->count > 1 && !lock->data;
-	if (yields)
-		lock->data = strdup(key);
+	if (line) {
+		line->waiting--;
+		yields = !rc && line->waiting && !line->yielded;
+		line->yielded = line->yielded || yields;
+	}
 	pthread_mutex_unlock(&lock->lock);
 	if (!yields)
 		return rc;
@@ -121,8 +148,8 @@ LOCK_ACQUIRE(last_first_acquire)
 	return sp_lock_acquire(&lock->inner, key, cancel, &lease->inner, err);
 }
 
-static const struct fault_lock_hooks last_first = { .acquire = last_first_acquire,
-						    .close = free_data };
+static const struct fault_lock_hooks last_first = {.acquire = last_first_acquire,
+						   .close = free_line};
 FAULT_WRAP_LOCK(wrap_last_first, last_first)
 
 /* A waiter on a thread of its own, which goes on waiting when its caller has gone. */
@@ -160,8 +187,8 @@ static void free_ghost(struct ghost *ghost)
 
 static int await_ghost(struct ghost *ghost, struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct pollfd fds[] = { { .fd = ghost->fd, .events = POLLIN },
-				{ .fd = sp_cancel_fd(cancel), .events = POLLIN } };
+	struct pollfd fds[] = {{.fd = ghost->fd, .events = POLLIN},
+			       {.fd = sp_cancel_fd(cancel), .events = POLLIN}};
 	int rc = 0;
 
 	while (!rc && !(fds[0].revents & POLLIN)) {
@@ -179,8 +206,10 @@ LOCK_ACQUIRE(gone_acquire)
 
 	if (!ghost)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
-	*ghost = (struct ghost){ .lock = lock, .key = strdup(key), .cancel = sp_cancel_new(),
-				 .fd = eventfd(0, EFD_CLOEXEC) };
+	*ghost = (struct ghost){.lock = lock,
+				.key = strdup(key),
+				.cancel = sp_cancel_new(),
+				.fd = eventfd(0, EFD_CLOEXEC)};
 	pthread_create(&ghost->thread, NULL, haunt, ghost);
 	rc = await_ghost(ghost, cancel, err);
 	if (!rc) {
@@ -211,7 +240,7 @@ static void gone_close(struct fault_lock *lock)
 	}
 }
 
-static const struct fault_lock_hooks gone = { .acquire = gone_acquire, .close = gone_close };
+static const struct fault_lock_hooks gone = {.acquire = gone_acquire, .close = gone_close};
 FAULT_WRAP_LOCK(wrap_gone, gone)
 
 /* The place at the head of the queue is a lock as well, and it is not given back by the dead. */
@@ -229,7 +258,7 @@ LOCK_ACQUIRE(queue_acquire)
 	return rc;
 }
 
-static const struct fault_lock_hooks queue = { .acquire = queue_acquire };
+static const struct fault_lock_hooks queue = {.acquire = queue_acquire};
 FAULT_WRAP_LOCK(wrap_queue, queue)
 
 LOCK_ACQUIRE(ignores_cancel_acquire)
@@ -238,7 +267,7 @@ LOCK_ACQUIRE(ignores_cancel_acquire)
 	return sp_lock_acquire(&lock->inner, key, NULL, &lease->inner, err);
 }
 
-static const struct fault_lock_hooks ignores_cancel = { .acquire = ignores_cancel_acquire };
+static const struct fault_lock_hooks ignores_cancel = {.acquire = ignores_cancel_acquire};
 FAULT_WRAP_LOCK(wrap_ignores_cancel, ignores_cancel)
 
 /* ---- who holds ---- */
@@ -269,7 +298,7 @@ LOCK_ACQUIRE(reentrant_acquire)
 		lock->data = calloc(1, sizeof(*holder));
 	holder = lock->data;
 	if (!rc && holder && !holder->key)
-		*holder = (struct holder){ pthread_self(), strdup(key) };
+		*holder = (struct holder){pthread_self(), strdup(key)};
 	pthread_mutex_unlock(&lock->lock);
 	return rc;
 }
@@ -283,8 +312,8 @@ static void reentrant_close(struct fault_lock *lock)
 	free(holder);
 }
 
-static const struct fault_lock_hooks reentrant = { .acquire = reentrant_acquire,
-						   .close = reentrant_close };
+static const struct fault_lock_hooks reentrant = {.acquire = reentrant_acquire,
+						  .close = reentrant_close};
 FAULT_WRAP_LOCK(wrap_reentrant, reentrant)
 
 static void one_process_capabilities(struct sp_lock_capabilities *capabilities)
@@ -292,7 +321,7 @@ static void one_process_capabilities(struct sp_lock_capabilities *capabilities)
 	capabilities->multi_process = false;
 }
 
-static const struct fault_lock_hooks one_process = { .capabilities = one_process_capabilities };
+static const struct fault_lock_hooks one_process = {.capabilities = one_process_capabilities};
 FAULT_WRAP_LOCK(wrap_one_process, one_process)
 
 /* ---- tokens ---- */
@@ -303,7 +332,7 @@ static uint64_t repeats_fence(struct fault_lease *lease)
 	return sp_lease_fence(&lease->inner) / 1000000 + 1;
 }
 
-static const struct fault_lock_hooks repeats = { .fence = repeats_fence };
+static const struct fault_lock_hooks repeats = {.fence = repeats_fence};
 FAULT_WRAP_LOCK(wrap_repeats, repeats)
 
 /* A number that changes with every look. */
@@ -312,7 +341,7 @@ static uint64_t moves_fence(struct fault_lease *lease)
 	return sp_lease_fence(&lease->inner) + ++lease->number;
 }
 
-static const struct fault_lock_hooks moves = { .fence = moves_fence };
+static const struct fault_lock_hooks moves = {.fence = moves_fence};
 FAULT_WRAP_LOCK(wrap_moves, moves)
 
 /* Counted by the instance. */
@@ -323,7 +352,7 @@ static uint64_t in_memory_fence(struct fault_lease *lease)
 	return lease->number;
 }
 
-static const struct fault_lock_hooks in_memory = { .fence = in_memory_fence };
+static const struct fault_lock_hooks in_memory = {.fence = in_memory_fence};
 FAULT_WRAP_LOCK(wrap_in_memory, in_memory)
 
 static void no_fence_capabilities(struct sp_lock_capabilities *capabilities)
@@ -331,7 +360,7 @@ static void no_fence_capabilities(struct sp_lock_capabilities *capabilities)
 	capabilities->fence = false;
 }
 
-static const struct fault_lock_hooks no_fence = { .capabilities = no_fence_capabilities };
+static const struct fault_lock_hooks no_fence = {.capabilities = no_fence_capabilities};
 FAULT_WRAP_LOCK(wrap_no_fence, no_fence)
 
 /* ---- the lost signal ---- */
@@ -344,7 +373,7 @@ static struct sp_cancel *never_lost_lost(struct fault_lease *lease)
 	return lease->cancel;
 }
 
-static const struct fault_lock_hooks never_lost = { .lost = never_lost_lost };
+static const struct fault_lock_hooks never_lost = {.lost = never_lost_lost};
 FAULT_WRAP_LOCK(wrap_never_lost, never_lost)
 
 static struct sp_cancel *fires_lost(struct fault_lease *lease)
@@ -355,7 +384,7 @@ static struct sp_cancel *fires_lost(struct fault_lease *lease)
 	return lost;
 }
 
-static const struct fault_lock_hooks fires = { .lost = fires_lost };
+static const struct fault_lock_hooks fires = {.lost = fires_lost};
 FAULT_WRAP_LOCK(wrap_fires, fires)
 
 /* One signal for all: that of the first lease. */
@@ -383,9 +412,8 @@ static void unref_data(struct fault_lock *lock)
 	sp_cancel_unref(lock->data);
 }
 
-static const struct fault_lock_hooks loses_all = { .acquire = loses_all_acquire,
-						   .lost = own_lost,
-						   .close = unref_data };
+static const struct fault_lock_hooks loses_all = {
+    .acquire = loses_all_acquire, .lost = own_lost, .close = unref_data};
 FAULT_WRAP_LOCK(wrap_loses_all, loses_all)
 
 /* The signal is the cancel of the acquire. */
@@ -398,61 +426,52 @@ LOCK_ACQUIRE(tied_acquire)
 	return rc;
 }
 
-static const struct fault_lock_hooks tied = { .acquire = tied_acquire, .lost = own_lost };
+static const struct fault_lock_hooks tied = {.acquire = tied_acquire, .lost = own_lost};
 FAULT_WRAP_LOCK(wrap_tied, tied)
 
 static const struct sp_fault faults[] = {
-	LOCK_FAULT("lock-never-released", never_released, "L2", "A release gives nothing back.",
-		   FAULT_LIST("contract:C186"),
-		   FAULT_LIST("lock.hold.excludes", "lock.hold.again")),
-	LOCK_FAULT("lock-poisoned", poisoned, "L2", "A key that was held once is broken.",
-		   FAULT_LIST("contract:C186"),
-		   FAULT_LIST("lock.hold.again")),
-	LOCK_FAULT("lock-release-by-key", by_key, "L4", "A release frees the key, whoever holds it.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.lost.release")),
-	LOCK_FAULT("lock-last-first", last_first, "L3", "The first waiter goes to the end of the queue.",
-		   FAULT_LIST("contract:C184"),
-		   FAULT_LIST("lock.hold.order")),
-	LOCK_FAULT("lock-holds-for-the-gone", gone, "L3", "A waiter that gave up is served nevertheless.",
-		   FAULT_LIST("contract:C186"),
-		   FAULT_LIST("lock.hold.given-up")),
-	LOCK_FAULT("lock-queue-of-the-dead", queue, "L4", "A waiter that dies keeps its place in the queue.",
-		   FAULT_LIST("contract:C186"),
-		   FAULT_LIST("lock.crash.waiter")),
-	LOCK_FAULT("lock-ignores-cancel", ignores_cancel, "L2", "acquire() does not look at its cancel.",
-		   FAULT_LIST("contract:C186"),
-		   FAULT_LIST("lock.cancel.before")),
-	LOCK_FAULT("lock-reentrant", reentrant, "L6", "The thread that holds a key may take it again.",
-		   FAULT_LIST("contract:C184"),
-		   FAULT_LIST("lock.hold.not-reentrant")),
-	LOCK_FAULT("lock-declares-one-process", one_process, "L5", "A lock for several processes declares that it is none.",
-		   FAULT_LIST("contract:C185", "contract:C261"),
-		   FAULT_LIST("lock.second.declared")),
-	LOCK_FAULT("lock-fence-repeats", repeats, "L8", "Holders that follow soon share a token.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.fence.grows")),
-	LOCK_FAULT("lock-fence-moves", moves, "L8", "The token of a lease changes with every look.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.fence.grows")),
-	LOCK_FAULT("lock-fence-in-memory", in_memory, "L8", "Tokens are counted by the instance.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.second.fence", "lock.crash.freed", "lock.lost.release")),
-	LOCK_FAULT("lock-declares-no-fence", no_fence, "L8", "Tokens are declared away and given nevertheless.",
-		   FAULT_LIST("contract:C261"),
-		   FAULT_LIST("lock.fence.refused")),
-	LOCK_FAULT("lock-never-lost", never_lost, "L4", "The lost signal never fires.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.lost.signal")),
-	LOCK_FAULT("lock-fires-at-random", fires, "L4", "The lost signal fires while the lock is held.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.lost.never")),
-	LOCK_FAULT("lock-loses-all", loses_all, "L4", "All leases of an instance share one signal.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.lost.signal")),
-	LOCK_FAULT("lock-tied-to-the-cancel", tied, "L2", "The lost signal is the cancel of the acquire.",
-		   FAULT_LIST("contract:C284"),
-		   FAULT_LIST("lock.cancel.watchers")),
+    LOCK_FAULT("lock-never-released", never_released, "L2", "A release gives nothing back.",
+	       FAULT_LIST("contract:C186"), FAULT_LIST("lock.hold.excludes", "lock.hold.again")),
+    LOCK_FAULT("lock-poisoned", poisoned, "L2", "A key that was held once is broken.",
+	       FAULT_LIST("contract:C186"), FAULT_LIST("lock.hold.again")),
+    LOCK_FAULT("lock-release-by-key", by_key, "L4", "A release frees the key, whoever holds it.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.lost.release")),
+    LOCK_FAULT("lock-last-first", last_first, "L3",
+	       "The first waiter goes to the end of the queue.", FAULT_LIST("contract:C184"),
+	       FAULT_LIST("lock.hold.order")),
+    LOCK_FAULT("lock-holds-for-the-gone", gone, "L3",
+	       "A waiter that gave up is served nevertheless.", FAULT_LIST("contract:C186"),
+	       FAULT_LIST("lock.hold.given-up")),
+    LOCK_FAULT("lock-queue-of-the-dead", queue, "L4",
+	       "A waiter that dies keeps its place in the queue.", FAULT_LIST("contract:C186"),
+	       FAULT_LIST("lock.crash.waiter")),
+    LOCK_FAULT("lock-ignores-cancel", ignores_cancel, "L2",
+	       "acquire() does not look at its cancel.", FAULT_LIST("contract:C186"),
+	       FAULT_LIST("lock.cancel.before")),
+    LOCK_FAULT("lock-reentrant", reentrant, "L6", "The thread that holds a key may take it again.",
+	       FAULT_LIST("contract:C184"), FAULT_LIST("lock.hold.not-reentrant")),
+    LOCK_FAULT("lock-declares-one-process", one_process, "L5",
+	       "A lock for several processes declares that it is none.",
+	       FAULT_LIST("contract:C185", "contract:C261"), FAULT_LIST("lock.second.declared")),
+    LOCK_FAULT("lock-fence-repeats", repeats, "L8", "Holders that follow soon share a token.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.fence.grows")),
+    LOCK_FAULT("lock-fence-moves", moves, "L8", "The token of a lease changes with every look.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.fence.grows")),
+    LOCK_FAULT("lock-fence-in-memory", in_memory, "L8", "Tokens are counted by the instance.",
+	       FAULT_LIST("contract:C284"),
+	       FAULT_LIST("lock.second.fence", "lock.crash.freed", "lock.lost.release")),
+    LOCK_FAULT("lock-declares-no-fence", no_fence, "L8",
+	       "Tokens are declared away and given nevertheless.", FAULT_LIST("contract:C261"),
+	       FAULT_LIST("lock.fence.refused")),
+    LOCK_FAULT("lock-never-lost", never_lost, "L4", "The lost signal never fires.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.lost.signal")),
+    LOCK_FAULT("lock-fires-at-random", fires, "L4", "The lost signal fires while the lock is held.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.lost.never")),
+    LOCK_FAULT("lock-loses-all", loses_all, "L4", "All leases of an instance share one signal.",
+	       FAULT_LIST("contract:C284"), FAULT_LIST("lock.lost.signal")),
+    LOCK_FAULT("lock-tied-to-the-cancel", tied, "L2",
+	       "The lost signal is the cancel of the acquire.", FAULT_LIST("contract:C284"),
+	       FAULT_LIST("lock.cancel.watchers")),
 };
 
 FAULT_TABLE(fault_lock_holders, faults);

@@ -24,7 +24,7 @@
 		name##_key(lock, key, other, sizeof(other));                                       \
 		return sp_lock_acquire(&lock->inner, other, cancel, &lease->inner, err);           \
 	}                                                                                          \
-	static const struct fault_lock_hooks name = { .acquire = name##_acquire };                 \
+	static const struct fault_lock_hooks name = {.acquire = name##_acquire};                   \
 	FAULT_WRAP_LOCK(wrap_##name, name)
 
 static void folds_case_key(struct fault_lock *lock, const char *key, char *out, size_t size)
@@ -122,35 +122,30 @@ static void within_itself_close(struct fault_lock *lock)
 	free(lock->data);
 }
 
-static const struct fault_lock_hooks within_itself = { .acquire = within_itself_acquire,
-						       .close = within_itself_close };
+static const struct fault_lock_hooks within_itself = {.acquire = within_itself_acquire,
+						      .close = within_itself_close};
 FAULT_WRAP_LOCK(wrap_within_itself, within_itself)
 
 static const struct sp_fault faults[] = {
-	LOCK_FAULT("lock-folds-case", folds_case, "L7", "Keys are compared without case.",
-		   FAULT_LIST("field:T05"),
-		   FAULT_LIST("lock.key.exact")),
-	LOCK_FAULT("lock-sanitizes-keys", sanitizes, "L7", "Every byte of a key that is no letter or digit becomes an underscore.",
-		   FAULT_LIST("field:T05"),
-		   FAULT_LIST("lock.key.exact")),
-	LOCK_FAULT("lock-cuts-keys", cuts, "L7", "Keys are cut at 199 bytes.",
-		   FAULT_LIST("field:T05"),
-		   FAULT_LIST("lock.key.long", "lock.key.refused")),
-	LOCK_FAULT("lock-hashes-keys", hashes, "L7", "A 32-bit hash stands for the key.",
-		   FAULT_LIST("contract:C190", "field:T05"),
-		   FAULT_LIST("lock.key.hash")),
-	LOCK_FAULT("lock-repairs-utf8", repairs, "L7", "Bytes that are not UTF-8 are replaced.",
-		   FAULT_LIST("field:T05"),
-		   FAULT_LIST("lock.key.refused")),
-	LOCK_FAULT("lock-one-for-all", one_for_all, "L1", "All keys are one.",
-		   FAULT_LIST("contract:C187"),
-		   FAULT_LIST("lock.hold.independent")),
-	LOCK_FAULT("lock-excludes-nobody", nobody, "L1", "Everybody is given every key.",
-		   FAULT_LIST("contract:C184"),
-		   FAULT_LIST("lock.hold.excludes")),
-	LOCK_FAULT("lock-excludes-within-itself", within_itself, "L5", "Each instance excludes its own callers only, and declares more.",
-		   FAULT_LIST("contract:C185"),
-		   FAULT_LIST("lock.second.excludes", "lock.process.excludes", "lock.process.counts")),
+    LOCK_FAULT("lock-folds-case", folds_case, "L7", "Keys are compared without case.",
+	       FAULT_LIST("field:T05"), FAULT_LIST("lock.key.exact")),
+    LOCK_FAULT("lock-sanitizes-keys", sanitizes, "L7",
+	       "Every byte of a key that is no letter or digit becomes an underscore.",
+	       FAULT_LIST("field:T05"), FAULT_LIST("lock.key.exact")),
+    LOCK_FAULT("lock-cuts-keys", cuts, "L7", "Keys are cut at 199 bytes.", FAULT_LIST("field:T05"),
+	       FAULT_LIST("lock.key.long", "lock.key.refused")),
+    LOCK_FAULT("lock-hashes-keys", hashes, "L7", "A 32-bit hash stands for the key.",
+	       FAULT_LIST("contract:C190", "field:T05"), FAULT_LIST("lock.key.hash")),
+    LOCK_FAULT("lock-repairs-utf8", repairs, "L7", "Bytes that are not UTF-8 are replaced.",
+	       FAULT_LIST("field:T05"), FAULT_LIST("lock.key.refused")),
+    LOCK_FAULT("lock-one-for-all", one_for_all, "L1", "All keys are one.",
+	       FAULT_LIST("contract:C187"), FAULT_LIST("lock.hold.independent")),
+    LOCK_FAULT("lock-excludes-nobody", nobody, "L1", "Everybody is given every key.",
+	       FAULT_LIST("contract:C184"), FAULT_LIST("lock.hold.excludes")),
+    LOCK_FAULT("lock-excludes-within-itself", within_itself, "L5",
+	       "Each instance excludes its own callers only, and declares more.",
+	       FAULT_LIST("contract:C185"),
+	       FAULT_LIST("lock.second.excludes", "lock.process.excludes", "lock.process.counts")),
 };
 
 FAULT_TABLE(fault_lock_keys, faults);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the faults of the store suite share: records that are changed on their way, and keys that are. */
+/* What the faults of the store suite share: records that are changed on their way, and keys that
+ * are. */
 #ifndef FAKE_FAULTY_STORE_FAULTS_H
 #define FAKE_FAULTY_STORE_FAULTS_H
 
 #include "wrap.h"
 #include "wrap_store.h"
 
-/* Changes a record before it is stored: a copy of the struct, whose texts are still the caller's. */
+/* Changes a record before it is stored: a copy of the struct, whose texts are still the caller's.
+ */
 typedef void (*store_in_fn)(struct sp_record *record);
 /* Changes a record that was read; its texts are owned by it. */
 typedef void (*store_out_fn)(struct sp_record *record);
@@ -40,7 +42,7 @@ void store_set_text(char **text, const char *value);
 	{                                                                                          \
 		return store_put_changed(store, name##_in, record, fence, cancel, err);            \
 	}                                                                                          \
-	static const struct fault_store_hooks name = { .upsert = name##_put };                     \
+	static const struct fault_store_hooks name = {.upsert = name##_put};                       \
 	FAULT_WRAP_STORE(wrap_##name, name)
 
 /* Same, of a fault that answers what NAME_out() made of the record. */
@@ -52,7 +54,7 @@ void store_set_text(char **text, const char *value);
 		return store_get_changed(store, name##_out, key, ret_record, ret_found, cancel,    \
 					 err);                                                     \
 	}                                                                                          \
-	static const struct fault_store_hooks name = { .get = name##_get };                        \
+	static const struct fault_store_hooks name = {.get = name##_get};                          \
 	FAULT_WRAP_STORE(wrap_##name, name)
 
 /* Same, of a fault that uses the key that NAME_key() made. */
@@ -74,9 +76,8 @@ void store_set_text(char **text, const char *value);
 	{                                                                                          \
 		return store_del_as(store, name##_key, key, cancel, err);                          \
 	}                                                                                          \
-	static const struct fault_store_hooks name = { .get = name##_get,                          \
-						       .upsert = name##_put,                       \
-						       .del = name##_del };                        \
+	static const struct fault_store_hooks name = {                                             \
+	    .get = name##_get, .upsert = name##_put, .del = name##_del};                           \
 	FAULT_WRAP_STORE(wrap_##name, name)
 
 /* The head of a hook. */

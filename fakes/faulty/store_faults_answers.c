@@ -15,7 +15,7 @@ STORE_GET(get_throws_get)
 	return !rc && !*ret_found ? sp_error_set(err, SP_NOT_FOUND, "no row") : rc;
 }
 
-static const struct fault_store_hooks get_throws = { .get = get_throws_get };
+static const struct fault_store_hooks get_throws = {.get = get_throws_get};
 FAULT_WRAP_STORE(wrap_get_throws, get_throws)
 
 STORE_GET(get_invents_get)
@@ -25,14 +25,14 @@ STORE_GET(get_invents_get)
 	if (rc || *ret_found)
 		return rc;
 	*ret_found = true;
-	*ret_record = (struct sp_record){ .key = strdup(key),
-					  .provider = strdup(""),
-					  .provider_sandbox_id = strdup(""),
-					  .thread_id = strdup("") };
+	*ret_record = (struct sp_record){.key = strdup(key),
+					 .provider = strdup(""),
+					 .provider_sandbox_id = strdup(""),
+					 .thread_id = strdup("")};
 	return 0;
 }
 
-static const struct fault_store_hooks get_invents = { .get = get_invents_get };
+static const struct fault_store_hooks get_invents = {.get = get_invents_get};
 FAULT_WRAP_STORE(wrap_get_invents, get_invents)
 
 /* ---- upsert ---- */
@@ -46,7 +46,7 @@ STORE_PUT(insert_only_put)
 	return sp_store_upsert(&store->inner, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks insert_only = { .upsert = insert_only_put };
+static const struct fault_store_hooks insert_only = {.upsert = insert_only_put};
 FAULT_WRAP_STORE(wrap_insert_only, insert_only)
 
 STORE_PUT(update_only_put)
@@ -58,7 +58,7 @@ STORE_PUT(update_only_put)
 	return sp_store_upsert(&store->inner, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks update_only = { .upsert = update_only_put };
+static const struct fault_store_hooks update_only = {.upsert = update_only_put};
 FAULT_WRAP_STORE(wrap_update_only, update_only)
 
 /* ---- del ---- */
@@ -69,7 +69,7 @@ STORE_DEL(del_nothing_del)
 	return 0;
 }
 
-static const struct fault_store_hooks del_nothing = { .del = del_nothing_del };
+static const struct fault_store_hooks del_nothing = {.del = del_nothing_del};
 FAULT_WRAP_STORE(wrap_del_nothing, del_nothing)
 
 STORE_DEL(del_throws_del)
@@ -81,7 +81,7 @@ STORE_DEL(del_throws_del)
 	return sp_store_del(&store->inner, key, cancel, err);
 }
 
-static const struct fault_store_hooks del_throws = { .del = del_throws_del };
+static const struct fault_store_hooks del_throws = {.del = del_throws_del};
 FAULT_WRAP_STORE(wrap_del_throws, del_throws)
 
 /* DELETE … WHERE key LIKE key || '%'; the neighbour that the case made is enough. */
@@ -94,7 +94,7 @@ STORE_DEL(del_prefix_del)
 	return sp_store_del(&store->inner, key, cancel, err);
 }
 
-static const struct fault_store_hooks del_prefix = { .del = del_prefix_del };
+static const struct fault_store_hooks del_prefix = {.del = del_prefix_del};
 FAULT_WRAP_STORE(wrap_del_prefix, del_prefix)
 
 /* The last keys that this instance wrote, with their threads. */
@@ -151,9 +151,8 @@ STORE_DEL(del_thread_del)
 	return sp_store_del(&store->inner, key, cancel, err);
 }
 
-static const struct fault_store_hooks del_thread = { .upsert = remembering_put,
-						     .del = del_thread_del,
-						     .close = forget_written };
+static const struct fault_store_hooks del_thread = {
+    .upsert = remembering_put, .del = del_thread_del, .close = forget_written};
 FAULT_WRAP_STORE(wrap_del_thread, del_thread)
 
 /* A second record finds the first by its thread, and stays when that goes. */
@@ -170,7 +169,7 @@ STORE_PUT(keeps_index_put)
 	return sp_store_upsert(&store->inner, &index, NULL, cancel, err);
 }
 
-static const struct fault_store_hooks keeps_index = { .upsert = keeps_index_put };
+static const struct fault_store_hooks keeps_index = {.upsert = keeps_index_put};
 FAULT_WRAP_STORE(wrap_keeps_index, keeps_index)
 
 #define TOMBSTONES_MAX 64
@@ -180,7 +179,7 @@ static struct {
 	pthread_mutex_t lock;
 	char *keys[TOMBSTONES_MAX];
 	size_t len;
-} tombstones_of_all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} tombstones_of_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 STORE_PUT(tombstones_put)
 {
@@ -211,9 +210,8 @@ static void tombstones_close(struct fault_store *store)
 	pthread_mutex_unlock(&tombstones_of_all.lock);
 }
 
-static const struct fault_store_hooks tombstones = { .upsert = tombstones_put,
-						     .del = tombstones_del,
-						     .close = tombstones_close };
+static const struct fault_store_hooks tombstones = {
+    .upsert = tombstones_put, .del = tombstones_del, .close = tombstones_close};
 FAULT_WRAP_STORE(wrap_tombstones, tombstones)
 
 /* A time-to-live, counted in reads. */
@@ -236,7 +234,7 @@ static void free_data(struct fault_store *store)
 	store->data = NULL;
 }
 
-static const struct fault_store_hooks expires = { .get = expires_get, .close = free_data };
+static const struct fault_store_hooks expires = {.get = expires_get, .close = free_data};
 FAULT_WRAP_STORE(wrap_expires, expires)
 
 /* ---- aliases ---- */
@@ -264,19 +262,18 @@ STORE_GET(keeps_texts_get)
 	if (!kept || strcmp(kept->key, key))
 		return sp_store_get(&store->inner, key, ret_record, ret_found, cancel, err);
 	*ret_found = true;
-	*ret_record = (struct sp_record){ .key = strdup(kept->key),
-					  .provider = strdup(kept->provider),
-					  .provider_sandbox_id = strdup(kept->provider_sandbox_id),
-					  .thread_id = strdup(kept->thread_id),
-					  .updated_at = kept->updated_at };
+	*ret_record = (struct sp_record){.key = strdup(kept->key),
+					 .provider = strdup(kept->provider),
+					 .provider_sandbox_id = strdup(kept->provider_sandbox_id),
+					 .thread_id = strdup(kept->thread_id),
+					 .updated_at = kept->updated_at};
 	store_set_text(&ret_record->latest_snapshot_id, kept->latest_snapshot_id);
 	store_set_text(&ret_record->latest_run_id, kept->latest_run_id);
 	return 0;
 }
 
-static const struct fault_store_hooks keeps_texts = { .upsert = keeps_texts_put,
-						      .get = keeps_texts_get,
-						      .close = free_data };
+static const struct fault_store_hooks keeps_texts = {
+    .upsert = keeps_texts_put, .get = keeps_texts_get, .close = free_data};
 FAULT_WRAP_STORE(wrap_keeps_texts, keeps_texts)
 
 /* The record that was handed out is the stored one: its text is looked at again. */
@@ -294,7 +291,7 @@ STORE_GET(hands_out_get)
 	return 0;
 }
 
-static const struct fault_store_hooks hands_out = { .get = hands_out_get };
+static const struct fault_store_hooks hands_out = {.get = hands_out_get};
 FAULT_WRAP_STORE(wrap_hands_out, hands_out)
 
 /* ---- cancels and troubles ---- */
@@ -317,9 +314,8 @@ STORE_DEL(no_cancel_del)
 	return sp_store_del(&store->inner, key, NULL, err);
 }
 
-static const struct fault_store_hooks no_cancel = { .get = no_cancel_get,
-						    .upsert = no_cancel_put,
-						    .del = no_cancel_del };
+static const struct fault_store_hooks no_cancel = {
+    .get = no_cancel_get, .upsert = no_cancel_put, .del = no_cancel_del};
 FAULT_WRAP_STORE(wrap_no_cancel, no_cancel)
 
 /* catch {} */
@@ -330,7 +326,7 @@ STORE_PUT(swallows_put)
 	return rc == SP_INVALID || rc == SP_CONFLICT ? rc : 0;
 }
 
-static const struct fault_store_hooks swallows = { .upsert = swallows_put };
+static const struct fault_store_hooks swallows = {.upsert = swallows_put};
 FAULT_WRAP_STORE(wrap_swallows, swallows)
 
 /* A replacement is tried with no patience at all, and told as done. */
@@ -348,7 +344,7 @@ STORE_PUT(gives_up_put)
 	return 0;
 }
 
-static const struct fault_store_hooks gives_up = { .upsert = gives_up_put };
+static const struct fault_store_hooks gives_up = {.upsert = gives_up_put};
 FAULT_WRAP_STORE(wrap_gives_up, gives_up)
 
 /* One bad row, and nothing is read any more. */
@@ -364,7 +360,7 @@ STORE_GET(spreads_get)
 	return rc;
 }
 
-static const struct fault_store_hooks spreads = { .get = spreads_get, .close = free_data };
+static const struct fault_store_hooks spreads = {.get = spreads_get, .close = free_data};
 FAULT_WRAP_STORE(wrap_spreads, spreads)
 
 STORE_GET(damage_read_get)
@@ -374,14 +370,14 @@ STORE_GET(damage_read_get)
 	if (rc != SP_PROTOCOL)
 		return rc;
 	*ret_found = true;
-	*ret_record = (struct sp_record){ .key = strdup(key),
-					  .provider = strdup("fake"),
-					  .provider_sandbox_id = strdup("\xef\xbf\xbd"),
-					  .thread_id = strdup("") };
+	*ret_record = (struct sp_record){.key = strdup(key),
+					 .provider = strdup("fake"),
+					 .provider_sandbox_id = strdup("\xef\xbf\xbd"),
+					 .thread_id = strdup("")};
 	return 0;
 }
 
-static const struct fault_store_hooks damage_read = { .get = damage_read_get };
+static const struct fault_store_hooks damage_read = {.get = damage_read_get};
 FAULT_WRAP_STORE(wrap_damage_read, damage_read)
 
 /* ---- JSON.parse(x) ?? {} ---- */
@@ -423,77 +419,74 @@ static void empty_close(void *self)
 /* What cannot be opened reads as a store without records. */
 static int wrap_unreadable(struct sp_store *store, struct sp_error *err)
 {
-	static const struct sp_store_ops empty = { .version = SP_STORE_VERSION,
-						   .capabilities = empty_capabilities,
-						   .get = empty_get,
-						   .upsert = empty_upsert,
-						   .del = empty_del,
-						   .close = empty_close };
+	static const struct sp_store_ops empty = {.version = SP_STORE_VERSION,
+						  .capabilities = empty_capabilities,
+						  .get = empty_get,
+						  .upsert = empty_upsert,
+						  .del = empty_del,
+						  .close = empty_close};
 
 	(void)err;
 	if (!store->ops)
-		*store = (struct sp_store){ &empty, NULL };
+		*store = (struct sp_store){&empty, NULL};
 	return 0;
 }
 
 static const struct sp_fault faults[] = {
-	STORE_FAULT("store-get-throws", get_throws, "S1", "get() of a key without a record is an error.",
-		    FAULT_LIST("contract:C179"),
-		    FAULT_LIST("store.get.absent")),
-	STORE_FAULT("store-get-invents", get_invents, "S1", "get() of a key without a record gives an empty record.",
-		    FAULT_LIST("contract:C179"),
-		    FAULT_LIST("store.get.absent")),
-	STORE_FAULT("store-insert-only", insert_only, "S3", "An upsert of a key that is there does nothing.",
-		    FAULT_LIST("field:T13"),
-		    FAULT_LIST("store.replace.values")),
-	STORE_FAULT("store-update-only", update_only, "S3", "An upsert of a key that is not there does nothing.",
-		    FAULT_LIST("field:T13"),
-		    FAULT_LIST("store.replace.values")),
-	STORE_FAULT("store-delete-does-nothing", del_nothing, "S5", "del() answers and deletes nothing.",
-		    FAULT_LIST("field:T15"),
-		    FAULT_LIST("store.delete.gone")),
-	STORE_FAULT("store-delete-throws", del_throws, "S5", "del() of a key without a record is an error.",
-		    FAULT_LIST("contract:C180"),
-		    FAULT_LIST("store.delete.absent")),
-	STORE_FAULT("store-deletes-by-prefix", del_prefix, "S5", "del() takes longer keys along.",
-		    FAULT_LIST("field:T07"),
-		    FAULT_LIST("store.delete.others")),
-	STORE_FAULT("store-deletes-by-thread", del_thread, "S5", "del() deletes every record of the same thread.",
-		    FAULT_LIST("field:T12"),
-		    FAULT_LIST("store.delete.others")),
-	STORE_FAULT("store-keeps-index", keeps_index, "S5", "A side index keeps what the main record has lost.",
-		    FAULT_LIST("field:T12"),
-		    FAULT_LIST("store.delete.traces")),
-	STORE_FAULT("store-tombstones", tombstones, "S5", "A key that was deleted can never be written again.",
-		    FAULT_LIST("field:T11"),
-		    FAULT_LIST("store.delete.gone", "store.second.late")),
-	STORE_FAULT("store-expires", expires, "S6", "Records have a time-to-live, counted in reads.",
-		    FAULT_LIST("field:T10"),
-		    FAULT_LIST("store.keep.untouched")),
-	STORE_FAULT("store-keeps-the-callers-texts", keeps_texts, "S6", "The store keeps the struct that the caller gave.",
-		    FAULT_LIST("contract:C181"),
-		    FAULT_LIST("store.alias.input")),
-	STORE_FAULT("store-hands-out-its-own", hands_out, "S6", "get() hands out the stored text itself.",
-		    FAULT_LIST("contract:C181", "field:T03"),
-		    FAULT_LIST("store.alias.output")),
-	STORE_FAULT("store-ignores-cancel", no_cancel, "S6", "No call looks at its cancel.",
-		    FAULT_LIST("field:T15"),
-		    FAULT_LIST("store.cancel.before")),
-	STORE_FAULT("store-swallows-failures", swallows, "S13", "An upsert that failed is told as done.",
-		    FAULT_LIST("field:T15"),
-		    FAULT_LIST("store.trouble.locked", "store.trouble.down", "store.trouble.full", "store.trouble.read-only")),
-	STORE_FAULT("store-gives-up-silently", gives_up, "S13", "A replacement that was not carried out at once is told as done.",
-		    FAULT_LIST("field:T15"),
-		    FAULT_LIST("store.trouble.waits")),
-	STORE_FAULT("store-damage-spreads", spreads, "S12", "After one damaged record every get fails.",
-		    FAULT_LIST("field:T08"),
-		    FAULT_LIST("store.damage.one")),
-	STORE_FAULT("store-damage-is-read", damage_read, "S12", "A damaged record is read with its bytes replaced.",
-		    FAULT_LIST("field:T08"),
-		    FAULT_LIST("store.damage.one")),
-	STORE_FAULT("store-unreadable-is-empty", unreadable, "S12", "What cannot be opened is taken for an empty store.",
-		    FAULT_LIST("field:T17"),
-		    FAULT_LIST("store.damage.foreign", "store.damage.newer")),
+    STORE_FAULT("store-get-throws", get_throws, "S1",
+		"get() of a key without a record is an error.", FAULT_LIST("contract:C179"),
+		FAULT_LIST("store.get.absent")),
+    STORE_FAULT("store-get-invents", get_invents, "S1",
+		"get() of a key without a record gives an empty record.",
+		FAULT_LIST("contract:C179"), FAULT_LIST("store.get.absent")),
+    STORE_FAULT("store-insert-only", insert_only, "S3",
+		"An upsert of a key that is there does nothing.", FAULT_LIST("field:T13"),
+		FAULT_LIST("store.replace.values")),
+    STORE_FAULT("store-update-only", update_only, "S3",
+		"An upsert of a key that is not there does nothing.", FAULT_LIST("field:T13"),
+		FAULT_LIST("store.replace.values")),
+    STORE_FAULT("store-delete-does-nothing", del_nothing, "S5",
+		"del() answers and deletes nothing.", FAULT_LIST("field:T15"),
+		FAULT_LIST("store.delete.gone")),
+    STORE_FAULT("store-delete-throws", del_throws, "S5",
+		"del() of a key without a record is an error.", FAULT_LIST("contract:C180"),
+		FAULT_LIST("store.delete.absent")),
+    STORE_FAULT("store-deletes-by-prefix", del_prefix, "S5", "del() takes longer keys along.",
+		FAULT_LIST("field:T07"), FAULT_LIST("store.delete.others")),
+    STORE_FAULT("store-deletes-by-thread", del_thread, "S5",
+		"del() deletes every record of the same thread.", FAULT_LIST("field:T12"),
+		FAULT_LIST("store.delete.others")),
+    STORE_FAULT("store-keeps-index", keeps_index, "S5",
+		"A side index keeps what the main record has lost.", FAULT_LIST("field:T12"),
+		FAULT_LIST("store.delete.traces")),
+    STORE_FAULT("store-tombstones", tombstones, "S5",
+		"A key that was deleted can never be written again.", FAULT_LIST("field:T11"),
+		FAULT_LIST("store.delete.gone", "store.second.late")),
+    STORE_FAULT("store-expires", expires, "S6", "Records have a time-to-live, counted in reads.",
+		FAULT_LIST("field:T10"), FAULT_LIST("store.keep.untouched")),
+    STORE_FAULT("store-keeps-the-callers-texts", keeps_texts, "S6",
+		"The store keeps the struct that the caller gave.", FAULT_LIST("contract:C181"),
+		FAULT_LIST("store.alias.input")),
+    STORE_FAULT("store-hands-out-its-own", hands_out, "S6",
+		"get() hands out the stored text itself.", FAULT_LIST("contract:C181", "field:T03"),
+		FAULT_LIST("store.alias.output")),
+    STORE_FAULT("store-ignores-cancel", no_cancel, "S6", "No call looks at its cancel.",
+		FAULT_LIST("field:T15"), FAULT_LIST("store.cancel.before")),
+    STORE_FAULT("store-swallows-failures", swallows, "S13",
+		"An upsert that failed is told as done.", FAULT_LIST("field:T15"),
+		FAULT_LIST("store.trouble.locked", "store.trouble.down", "store.trouble.full",
+			   "store.trouble.read-only")),
+    STORE_FAULT("store-gives-up-silently", gives_up, "S13",
+		"A replacement that was not carried out at once is told as done.",
+		FAULT_LIST("field:T15"), FAULT_LIST("store.trouble.waits")),
+    STORE_FAULT("store-damage-spreads", spreads, "S12", "After one damaged record every get fails.",
+		FAULT_LIST("field:T08"), FAULT_LIST("store.damage.one")),
+    STORE_FAULT("store-damage-is-read", damage_read, "S12",
+		"A damaged record is read with its bytes replaced.", FAULT_LIST("field:T08"),
+		FAULT_LIST("store.damage.one")),
+    STORE_FAULT("store-unreadable-is-empty", unreadable, "S12",
+		"What cannot be opened is taken for an empty store.", FAULT_LIST("field:T17"),
+		FAULT_LIST("store.damage.foreign", "store.damage.newer")),
 };
 
 FAULT_TABLE(fault_store_answers, faults);

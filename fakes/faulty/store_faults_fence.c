@@ -11,7 +11,7 @@ STORE_PUT(ignores_fence_put)
 	return sp_store_upsert(&store->inner, record, NULL, cancel, err);
 }
 
-static const struct fault_store_hooks ignores_fence = { .upsert = ignores_fence_put };
+static const struct fault_store_hooks ignores_fence = {.upsert = ignores_fence_put};
 FAULT_WRAP_STORE(wrap_ignores_fence, ignores_fence)
 
 /* The last fence that this instance saw, of any key. */
@@ -47,11 +47,11 @@ STORE_PUT(must_grow_put)
 		return older(err);
 	rc = sp_store_upsert(&store->inner, record, fence, cancel, err);
 	if (!rc && fence && last)
-		*last = (struct last){ true, *fence };
+		*last = (struct last){true, *fence};
 	return rc;
 }
 
-static const struct fault_store_hooks must_grow = { .upsert = must_grow_put, .close = free_last };
+static const struct fault_store_hooks must_grow = {.upsert = must_grow_put, .close = free_last};
 FAULT_WRAP_STORE(wrap_must_grow, must_grow)
 
 /* One counter for all keys. */
@@ -64,12 +64,11 @@ STORE_PUT(one_for_all_put)
 		return older(err);
 	rc = sp_store_upsert(&store->inner, record, fence, cancel, err);
 	if (!rc && fence && last)
-		*last = (struct last){ true, *fence };
+		*last = (struct last){true, *fence};
 	return rc;
 }
 
-static const struct fault_store_hooks one_for_all = { .upsert = one_for_all_put,
-						      .close = free_last };
+static const struct fault_store_hooks one_for_all = {.upsert = one_for_all_put, .close = free_last};
 FAULT_WRAP_STORE(wrap_one_for_all, one_for_all)
 
 /* The fence is compared here and never stored. */
@@ -82,11 +81,11 @@ STORE_PUT(in_memory_put)
 		return older(err);
 	rc = sp_store_upsert(&store->inner, record, NULL, cancel, err);
 	if (!rc && fence && last)
-		*last = (struct last){ true, *fence };
+		*last = (struct last){true, *fence};
 	return rc;
 }
 
-static const struct fault_store_hooks in_memory = { .upsert = in_memory_put, .close = free_last };
+static const struct fault_store_hooks in_memory = {.upsert = in_memory_put, .close = free_last};
 FAULT_WRAP_STORE(wrap_in_memory, in_memory)
 
 STORE_PUT(is_32_bit_put)
@@ -96,7 +95,7 @@ STORE_PUT(is_32_bit_put)
 	return sp_store_upsert(&store->inner, record, fence ? &narrow : NULL, cancel, err);
 }
 
-static const struct fault_store_hooks is_32_bit = { .upsert = is_32_bit_put };
+static const struct fault_store_hooks is_32_bit = {.upsert = is_32_bit_put};
 FAULT_WRAP_STORE(wrap_is_32_bit, is_32_bit)
 
 STORE_PUT(is_signed_put)
@@ -106,7 +105,7 @@ STORE_PUT(is_signed_put)
 	return sp_store_upsert(&store->inner, record, fence ? &moved : NULL, cancel, err);
 }
 
-static const struct fault_store_hooks is_signed = { .upsert = is_signed_put };
+static const struct fault_store_hooks is_signed = {.upsert = is_signed_put};
 FAULT_WRAP_STORE(wrap_is_signed, is_signed)
 
 /* An upsert without one writes a row without one. */
@@ -117,7 +116,7 @@ STORE_PUT(forgets_put)
 	return sp_store_upsert(&store->inner, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks forgets = { .upsert = forgets_put };
+static const struct fault_store_hooks forgets = {.upsert = forgets_put};
 FAULT_WRAP_STORE(wrap_forgets, forgets)
 
 static void declares_none_capabilities(struct sp_store_capabilities *capabilities)
@@ -126,35 +125,31 @@ static void declares_none_capabilities(struct sp_store_capabilities *capabilitie
 }
 
 static const struct fault_store_hooks declares_none = {
-	.capabilities = declares_none_capabilities,
+    .capabilities = declares_none_capabilities,
 };
 FAULT_WRAP_STORE(wrap_declares_none, declares_none)
 
 static const struct sp_fault faults[] = {
-	STORE_FAULT("store-ignores-fence", ignores_fence, "S8", "Fences are ignored.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.older")),
-	STORE_FAULT("store-fence-must-grow", must_grow, "S8", "A fence equal to the last one is refused.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.older")),
-	STORE_FAULT("store-one-fence-for-all", one_for_all, "S8", "All keys share one fence.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.apart")),
-	STORE_FAULT("store-fence-in-memory", in_memory, "S8", "Fences are kept by the instance and never stored.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.second")),
-	STORE_FAULT("store-fence-is-32-bit", is_32_bit, "S8", "Fences are kept in 32 bits.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.wide")),
-	STORE_FAULT("store-fence-is-signed", is_signed, "S8", "Fences are compared as signed numbers.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.wide")),
-	STORE_FAULT("store-forgets-fence", forgets, "S8", "An upsert without a fence wipes out the one that was.",
-		    FAULT_LIST("contract:C284"),
-		    FAULT_LIST("store.fence.none")),
-	STORE_FAULT("store-declares-no-fence", declares_none, "S8", "Fences are declared away and taken nevertheless.",
-		    FAULT_LIST("contract:C261"),
-		    FAULT_LIST("store.fence.refused")),
+    STORE_FAULT("store-ignores-fence", ignores_fence, "S8", "Fences are ignored.",
+		FAULT_LIST("contract:C284"), FAULT_LIST("store.fence.older")),
+    STORE_FAULT("store-fence-must-grow", must_grow, "S8",
+		"A fence equal to the last one is refused.", FAULT_LIST("contract:C284"),
+		FAULT_LIST("store.fence.older")),
+    STORE_FAULT("store-one-fence-for-all", one_for_all, "S8", "All keys share one fence.",
+		FAULT_LIST("contract:C284"), FAULT_LIST("store.fence.apart")),
+    STORE_FAULT("store-fence-in-memory", in_memory, "S8",
+		"Fences are kept by the instance and never stored.", FAULT_LIST("contract:C284"),
+		FAULT_LIST("store.fence.second")),
+    STORE_FAULT("store-fence-is-32-bit", is_32_bit, "S8", "Fences are kept in 32 bits.",
+		FAULT_LIST("contract:C284"), FAULT_LIST("store.fence.wide")),
+    STORE_FAULT("store-fence-is-signed", is_signed, "S8", "Fences are compared as signed numbers.",
+		FAULT_LIST("contract:C284"), FAULT_LIST("store.fence.wide")),
+    STORE_FAULT("store-forgets-fence", forgets, "S8",
+		"An upsert without a fence wipes out the one that was.",
+		FAULT_LIST("contract:C284"), FAULT_LIST("store.fence.none")),
+    STORE_FAULT("store-declares-no-fence", declares_none, "S8",
+		"Fences are declared away and taken nevertheless.", FAULT_LIST("contract:C261"),
+		FAULT_LIST("store.fence.refused")),
 };
 
 FAULT_TABLE(fault_store_fence, faults);

@@ -55,8 +55,8 @@ STORE_PUT(empty_stands_put)
 	return store_put_changed(store, empty_stands_in, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks empty_stands = { .upsert = empty_stands_put,
-						       .get = empty_is_absent_get };
+static const struct fault_store_hooks empty_stands = {.upsert = empty_stands_put,
+						      .get = empty_is_absent_get};
 FAULT_WRAP_STORE(wrap_empty_stands, empty_stands)
 
 /* ---- merging ---- */
@@ -81,7 +81,7 @@ STORE_PUT(merges_put)
 	return merge(store, true, true, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks merges = { .upsert = merges_put };
+static const struct fault_store_hooks merges = {.upsert = merges_put};
 FAULT_WRAP_STORE(wrap_merges, merges)
 
 STORE_PUT(merges_snapshot_put)
@@ -89,7 +89,7 @@ STORE_PUT(merges_snapshot_put)
 	return merge(store, true, false, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks merges_snapshot = { .upsert = merges_snapshot_put };
+static const struct fault_store_hooks merges_snapshot = {.upsert = merges_snapshot_put};
 FAULT_WRAP_STORE(wrap_merges_snapshot, merges_snapshot)
 
 STORE_PUT(merges_run_put)
@@ -97,7 +97,7 @@ STORE_PUT(merges_run_put)
 	return merge(store, false, true, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks merges_run = { .upsert = merges_run_put };
+static const struct fault_store_hooks merges_run = {.upsert = merges_run_put};
 FAULT_WRAP_STORE(wrap_merges_run, merges_run)
 
 STORE_PUT(updates_half_put)
@@ -112,7 +112,7 @@ STORE_PUT(updates_half_put)
 	return sp_store_upsert(&store->inner, &half, fence, cancel, err);
 }
 
-static const struct fault_store_hooks updates_half = { .upsert = updates_half_put };
+static const struct fault_store_hooks updates_half = {.upsert = updates_half_put};
 FAULT_WRAP_STORE(wrap_updates_half, updates_half)
 
 /* ---- values ---- */
@@ -135,7 +135,7 @@ STORE_GET(zero_is_absent_get)
 	return rc;
 }
 
-static const struct fault_store_hooks zero_is_absent = { .get = zero_is_absent_get };
+static const struct fault_store_hooks zero_is_absent = {.get = zero_is_absent_get};
 FAULT_WRAP_STORE(wrap_zero_is_absent, zero_is_absent)
 
 static void time_is_a_double_in(struct sp_record *record)
@@ -206,8 +206,8 @@ STORE_GET(cuts_values_get)
 	return store_get_changed(store, cuts_values_out, key, ret_record, ret_found, cancel, err);
 }
 
-static const struct fault_store_hooks cuts_values = { .upsert = cuts_values_put,
-						      .get = cuts_values_get };
+static const struct fault_store_hooks cuts_values = {.upsert = cuts_values_put,
+						     .get = cuts_values_get};
 FAULT_WRAP_STORE(wrap_cuts_values, cuts_values)
 
 /* Bytes above ASCII that begin nothing become question marks: enough for what the case sends. */
@@ -236,71 +236,67 @@ STORE_PUT(repairs_utf8_put)
 	return sp_store_upsert(&store->inner, &changed, fence, cancel, err);
 }
 
-static const struct fault_store_hooks repairs_utf8 = { .upsert = repairs_utf8_put };
+static const struct fault_store_hooks repairs_utf8 = {.upsert = repairs_utf8_put};
 FAULT_WRAP_STORE(wrap_repairs_utf8, repairs_utf8)
 
 static void fills_in_in(struct sp_record *record)
 {
 	record->key = record->key ? record->key : (char *)"undefined";
 	record->provider = record->provider ? record->provider : (char *)"";
-	record->provider_sandbox_id = record->provider_sandbox_id ? record->provider_sandbox_id :
-								    (char *)"";
+	record->provider_sandbox_id =
+	    record->provider_sandbox_id ? record->provider_sandbox_id : (char *)"";
 	record->thread_id = record->thread_id ? record->thread_id : (char *)"";
 }
 STORE_IN_FAULT(fills_in)
 
 static const struct sp_fault faults[] = {
-	STORE_FAULT("store-absent-is-empty", absent_is_empty, "S2", "An absent optional comes back as the empty text.",
-		    FAULT_LIST("contract:C178", "field:T02"),
-		    FAULT_LIST("store.get.bare")),
-	STORE_FAULT("store-absent-is-null", absent_is_null, "S2", "An absent optional comes back as the text null.",
-		    FAULT_LIST("contract:C178", "field:T02"),
-		    FAULT_LIST("store.get.bare")),
-	STORE_FAULT("store-drops-run-id", drops_run_id, "S2", "The latest run id is never stored.",
-		    FAULT_LIST("contract:C177"),
-		    FAULT_LIST("store.get.whole")),
-	STORE_FAULT("store-empty-is-absent", empty_is_absent, "S2", "An empty optional reads as absent.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.look-alikes")),
-	STORE_FAULT("store-empty-stands-for-absent", empty_stands, "S3", "Absent is stored as the empty text, and the empty text read as absent.",
-		    FAULT_LIST("contract:C178", "field:T02"),
-		    FAULT_LIST("store.replace.raw")),
-	STORE_FAULT("store-null-text-is-absent", null_text_is_absent, "S2", "The text null reads as absent.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.look-alikes")),
-	STORE_FAULT("store-merges", merges, "S3", "An upsert keeps the optional fields that the new record lacks.",
-		    FAULT_LIST("contract:C177", "field:T01"),
-		    FAULT_LIST("store.replace.both", "store.replace.snapshot", "store.replace.run")),
-	STORE_FAULT("store-merges-snapshot", merges_snapshot, "S3", "An upsert keeps the snapshot id that the new record lacks.",
-		    FAULT_LIST("field:T01"),
-		    FAULT_LIST("store.replace.snapshot")),
-	STORE_FAULT("store-merges-run", merges_run, "S3", "An upsert keeps the run id that the new record lacks.",
-		    FAULT_LIST("contract:C177"),
-		    FAULT_LIST("store.replace.run")),
-	STORE_FAULT("store-updates-half", updates_half, "S3", "A replacement leaves two of the fields as they were.",
-		    FAULT_LIST("field:T13"),
-		    FAULT_LIST("store.replace.values", "store.process.torn", "store.crash.during")),
-	STORE_FAULT("store-zero-is-absent", zero_is_absent, "S2", "A record of time 0 reads as absent.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.times")),
-	STORE_FAULT("store-time-is-a-double", time_is_a_double, "S2", "Times are kept as floating-point numbers.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.times")),
-	STORE_FAULT("store-time-is-32-bit", time_is_32_bit, "S2", "Times are kept in 32 bits.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.times")),
-	STORE_FAULT("store-trims-values", trims_values, "S2", "Blanks at the ends of values are dropped.",
-		    FAULT_LIST("field:T09"),
-		    FAULT_LIST("store.value.look-alikes")),
-	STORE_FAULT("store-cuts-values", cuts_values, "S2", "Values are cut at the width of a column.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.value.long", "store.input.long-value")),
-	STORE_FAULT("store-repairs-utf8", repairs_utf8, "S7", "Bytes that are not UTF-8 are replaced and stored.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.input.not-utf8")),
-	STORE_FAULT("store-fills-in", fills_in, "S7", "Missing required fields are filled in.",
-		    FAULT_LIST("field:T08"),
-		    FAULT_LIST("store.input.missing")),
+    STORE_FAULT("store-absent-is-empty", absent_is_empty, "S2",
+		"An absent optional comes back as the empty text.",
+		FAULT_LIST("contract:C178", "field:T02"), FAULT_LIST("store.get.bare")),
+    STORE_FAULT("store-absent-is-null", absent_is_null, "S2",
+		"An absent optional comes back as the text null.",
+		FAULT_LIST("contract:C178", "field:T02"), FAULT_LIST("store.get.bare")),
+    STORE_FAULT("store-drops-run-id", drops_run_id, "S2", "The latest run id is never stored.",
+		FAULT_LIST("contract:C177"), FAULT_LIST("store.get.whole")),
+    STORE_FAULT("store-empty-is-absent", empty_is_absent, "S2",
+		"An empty optional reads as absent.", FAULT_LIST("field:T09"),
+		FAULT_LIST("store.value.look-alikes")),
+    STORE_FAULT("store-empty-stands-for-absent", empty_stands, "S3",
+		"Absent is stored as the empty text, and the empty text read as absent.",
+		FAULT_LIST("contract:C178", "field:T02"), FAULT_LIST("store.replace.raw")),
+    STORE_FAULT("store-null-text-is-absent", null_text_is_absent, "S2",
+		"The text null reads as absent.", FAULT_LIST("field:T09"),
+		FAULT_LIST("store.value.look-alikes")),
+    STORE_FAULT("store-merges", merges, "S3",
+		"An upsert keeps the optional fields that the new record lacks.",
+		FAULT_LIST("contract:C177", "field:T01"),
+		FAULT_LIST("store.replace.both", "store.replace.snapshot", "store.replace.run")),
+    STORE_FAULT("store-merges-snapshot", merges_snapshot, "S3",
+		"An upsert keeps the snapshot id that the new record lacks.",
+		FAULT_LIST("field:T01"), FAULT_LIST("store.replace.snapshot")),
+    STORE_FAULT("store-merges-run", merges_run, "S3",
+		"An upsert keeps the run id that the new record lacks.",
+		FAULT_LIST("contract:C177"), FAULT_LIST("store.replace.run")),
+    STORE_FAULT("store-updates-half", updates_half, "S3",
+		"A replacement leaves two of the fields as they were.", FAULT_LIST("field:T13"),
+		FAULT_LIST("store.replace.values", "store.process.torn", "store.crash.during")),
+    STORE_FAULT("store-zero-is-absent", zero_is_absent, "S2", "A record of time 0 reads as absent.",
+		FAULT_LIST("field:T09"), FAULT_LIST("store.value.times")),
+    STORE_FAULT("store-time-is-a-double", time_is_a_double, "S2",
+		"Times are kept as floating-point numbers.", FAULT_LIST("field:T09"),
+		FAULT_LIST("store.value.times")),
+    STORE_FAULT("store-time-is-32-bit", time_is_32_bit, "S2", "Times are kept in 32 bits.",
+		FAULT_LIST("field:T09"), FAULT_LIST("store.value.times")),
+    STORE_FAULT("store-trims-values", trims_values, "S2",
+		"Blanks at the ends of values are dropped.", FAULT_LIST("field:T09"),
+		FAULT_LIST("store.value.look-alikes")),
+    STORE_FAULT("store-cuts-values", cuts_values, "S2", "Values are cut at the width of a column.",
+		FAULT_LIST("field:T05"), FAULT_LIST("store.value.long", "store.input.long-value")),
+    STORE_FAULT("store-repairs-utf8", repairs_utf8, "S7",
+		"Bytes that are not UTF-8 are replaced and stored.", FAULT_LIST("field:T05"),
+		FAULT_LIST("store.input.not-utf8")),
+    STORE_FAULT("store-fills-in", fills_in, "S7", "Missing required fields are filled in.",
+		FAULT_LIST("field:T08"), FAULT_LIST("store.input.missing")),
 };
 
 FAULT_TABLE(fault_store_fields, faults);

@@ -99,10 +99,8 @@ STORE_DEL(caches_del)
 	return rc;
 }
 
-static const struct fault_store_hooks caches = { .get = caches_get,
-						 .upsert = caches_put,
-						 .del = caches_del,
-						 .close = free_cached };
+static const struct fault_store_hooks caches = {
+    .get = caches_get, .upsert = caches_put, .del = caches_del, .close = free_cached};
 FAULT_WRAP_STORE(wrap_caches, caches)
 
 /* Told first, written with the next call. What is left at the end is lost. */
@@ -130,9 +128,8 @@ STORE_GET(behind_get)
 	return sp_store_get(&store->inner, key, ret_record, ret_found, cancel, err);
 }
 
-static const struct fault_store_hooks behind = { .get = behind_get,
-						 .upsert = behind_put,
-						 .close = free_cached };
+static const struct fault_store_hooks behind = {
+    .get = behind_get, .upsert = behind_put, .close = free_cached};
 FAULT_WRAP_STORE(wrap_behind, behind)
 
 /* ---- the whole file ---- */
@@ -145,7 +142,7 @@ static struct {
 	char *keys[IMAGE_MAX];
 	const struct fault_store *by[IMAGE_MAX];
 	size_t len;
-} image = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} image = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Writes back what this instance knows; what others wrote meanwhile is not in it. */
 STORE_PUT(image_put)
@@ -174,7 +171,7 @@ static void image_close(struct fault_store *store)
 	pthread_mutex_unlock(&image.lock);
 }
 
-static const struct fault_store_hooks writes_image = { .upsert = image_put, .close = image_close };
+static const struct fault_store_hooks writes_image = {.upsert = image_put, .close = image_close};
 FAULT_WRAP_STORE(wrap_writes_image, writes_image)
 
 /* ---- the end of an instance ---- */
@@ -195,7 +192,7 @@ static void forgets_close(struct fault_store *store)
 	free_cached(store);
 }
 
-static const struct fault_store_hooks forgets = { .upsert = noting_put, .close = forgets_close };
+static const struct fault_store_hooks forgets = {.upsert = noting_put, .close = forgets_close};
 FAULT_WRAP_STORE(wrap_forgets, forgets)
 
 static void volatile_capabilities(struct sp_store_capabilities *capabilities)
@@ -204,7 +201,7 @@ static void volatile_capabilities(struct sp_store_capabilities *capabilities)
 }
 
 static const struct fault_store_hooks declares_volatile = {
-	.capabilities = volatile_capabilities,
+    .capabilities = volatile_capabilities,
 };
 FAULT_WRAP_STORE(wrap_declares_volatile, declares_volatile)
 
@@ -233,14 +230,15 @@ static void free_first(struct fault_store *store)
 	store->data = NULL;
 }
 
-static const struct fault_store_hooks others_lose = { .upsert = others_lose_put,
-						      .close = free_first };
+static const struct fault_store_hooks others_lose = {.upsert = others_lose_put,
+						     .close = free_first};
 FAULT_WRAP_STORE(wrap_others_lose, others_lose)
 
 /* Reads of this process that have ended. */
 static atomic_uint reads;
 
-/* Half of the fields, then the rest, not before somebody has read in between (or the call is given up). */
+/* Half of the fields, then the rest, not before somebody has read in between (or the call is given
+ * up). */
 STORE_PUT(two_steps_put)
 {
 	struct sp_record old SP_CLEANUP(sp_record_done) = SP_RECORD_INIT;
@@ -256,7 +254,7 @@ STORE_PUT(two_steps_put)
 	/* One that began before the half record was there does not count: two have to end. */
 	before = atomic_load(&reads);
 	while (!rc && atomic_load(&reads) < before + 2 && !sp_cancel_check(cancel, NULL)) {
-		struct pollfd fd = { .fd = sp_cancel_fd(cancel), .events = POLLIN };
+		struct pollfd fd = {.fd = sp_cancel_fd(cancel), .events = POLLIN};
 
 		(void)poll(&fd, 1, 1);
 	}
@@ -271,32 +269,33 @@ STORE_GET(two_steps_get)
 	return rc;
 }
 
-static const struct fault_store_hooks two_steps = { .get = two_steps_get,
-						    .upsert = two_steps_put };
+static const struct fault_store_hooks two_steps = {.get = two_steps_get, .upsert = two_steps_put};
 FAULT_WRAP_STORE(wrap_two_steps, two_steps)
 
 static const struct sp_fault faults[] = {
-	STORE_FAULT("store-caches-reads", caches, "S9", "An instance answers from what it has seen before.",
-		    FAULT_LIST("field:T14"),
-		    FAULT_LIST("store.second.reads", "store.process.reads", "store.process.torn")),
-	STORE_FAULT("store-writes-behind", behind, "S11", "An upsert is told as done and carried out with the next call.",
-		    FAULT_LIST("field:T15"),
-		    FAULT_LIST("store.second.reads", "store.process.apart", "store.crash.between", "store.crash.during")),
-	STORE_FAULT("store-writes-its-image", writes_image, "S9", "An instance writes back the whole file as it knows it.",
-		    FAULT_LIST("field:T14"),
-		    FAULT_LIST("store.second.commute")),
-	STORE_FAULT("store-forgets-on-close", forgets, "S9", "What an instance wrote is gone when it is closed.",
-		    FAULT_LIST("field:T10"),
-		    FAULT_LIST("store.reopen.keeps")),
-	STORE_FAULT("store-declares-volatile", declares_volatile, "S9", "A durable store declares that it is not.",
-		    FAULT_LIST("contract:C261"),
-		    FAULT_LIST("store.reopen.volatile")),
-	STORE_FAULT("store-other-threads-lose", others_lose, "S10", "Upserts of other threads than the first are told as done and dropped.",
-		    FAULT_LIST("field:T14"),
-		    FAULT_LIST("store.threads.apart")),
-	STORE_FAULT("store-writes-in-two-steps", two_steps, "S10", "A replacement is two writes, and readers see the first.",
-		    FAULT_LIST("field:T14"),
-		    FAULT_LIST("store.threads.torn")),
+    STORE_FAULT("store-caches-reads", caches, "S9",
+		"An instance answers from what it has seen before.", FAULT_LIST("field:T14"),
+		FAULT_LIST("store.second.reads", "store.process.reads", "store.process.torn")),
+    STORE_FAULT("store-writes-behind", behind, "S11",
+		"An upsert is told as done and carried out with the next call.",
+		FAULT_LIST("field:T15"),
+		FAULT_LIST("store.second.reads", "store.process.apart", "store.crash.between",
+			   "store.crash.during")),
+    STORE_FAULT("store-writes-its-image", writes_image, "S9",
+		"An instance writes back the whole file as it knows it.", FAULT_LIST("field:T14"),
+		FAULT_LIST("store.second.commute")),
+    STORE_FAULT("store-forgets-on-close", forgets, "S9",
+		"What an instance wrote is gone when it is closed.", FAULT_LIST("field:T10"),
+		FAULT_LIST("store.reopen.keeps")),
+    STORE_FAULT("store-declares-volatile", declares_volatile, "S9",
+		"A durable store declares that it is not.", FAULT_LIST("contract:C261"),
+		FAULT_LIST("store.reopen.volatile")),
+    STORE_FAULT("store-other-threads-lose", others_lose, "S10",
+		"Upserts of other threads than the first are told as done and dropped.",
+		FAULT_LIST("field:T14"), FAULT_LIST("store.threads.apart")),
+    STORE_FAULT("store-writes-in-two-steps", two_steps, "S10",
+		"A replacement is two writes, and readers see the first.", FAULT_LIST("field:T14"),
+		FAULT_LIST("store.threads.torn")),
 };
 
 FAULT_TABLE(fault_store_instances, faults);

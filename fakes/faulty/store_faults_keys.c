@@ -79,7 +79,7 @@ STORE_PUT(refuses_slash_put)
 	return sp_store_upsert(&store->inner, record, fence, cancel, err);
 }
 
-static const struct fault_store_hooks refuses_slash = { .upsert = refuses_slash_put };
+static const struct fault_store_hooks refuses_slash = {.upsert = refuses_slash_put};
 FAULT_WRAP_STORE(wrap_refuses_slash, refuses_slash)
 
 /* WHERE key LIKE $1: a trailing percent sign finds a record that goes on. */
@@ -95,34 +95,31 @@ STORE_GET(is_pattern_get)
 	return sp_store_get(&store->inner, other, ret_record, ret_found, cancel, err);
 }
 
-static const struct fault_store_hooks is_pattern = { .get = is_pattern_get };
+static const struct fault_store_hooks is_pattern = {.get = is_pattern_get};
 FAULT_WRAP_STORE(wrap_is_pattern, is_pattern)
 
 static const struct sp_fault faults[] = {
-	STORE_FAULT("store-folds-case", folds_case, "S4", "Keys are compared without case.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.key.look-alikes")),
-	STORE_FAULT("store-sanitizes-keys", sanitizes, "S4", "Every byte of a key that is no letter or digit becomes an underscore.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.key.look-alikes", "store.key.hostile", "store.key.bare")),
-	STORE_FAULT("store-trims-keys", trims, "S4", "Blanks at the ends of keys are dropped.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.key.look-alikes")),
-	STORE_FAULT("store-normalizes-keys", normalizes, "S4", "Keys are normalised to composed characters.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.key.look-alikes")),
-	STORE_FAULT("store-cuts-keys", cuts, "S4", "Keys are cut at 199 bytes.",
-		    FAULT_LIST("field:T05"),
-		    FAULT_LIST("store.key.long", "store.input.long-key")),
-	STORE_FAULT("store-hashes-keys", hashes, "S4", "A 32-bit hash stands for the key.",
-		    FAULT_LIST("field:T05", "contract:C190"),
-		    FAULT_LIST("store.key.hash")),
-	STORE_FAULT("store-refuses-slash", refuses_slash, "S4", "A key with a slash is a path whose folder does not exist.",
-		    FAULT_LIST("field:T06"),
-		    FAULT_LIST("store.key.hostile", "store.key.bare")),
-	STORE_FAULT("store-key-is-pattern", is_pattern, "S4", "get() takes pattern characters of a key as patterns.",
-		    FAULT_LIST("field:T07"),
-		    FAULT_LIST("store.key.patterns")),
+    STORE_FAULT("store-folds-case", folds_case, "S4", "Keys are compared without case.",
+		FAULT_LIST("field:T05"), FAULT_LIST("store.key.look-alikes")),
+    STORE_FAULT("store-sanitizes-keys", sanitizes, "S4",
+		"Every byte of a key that is no letter or digit becomes an underscore.",
+		FAULT_LIST("field:T05"),
+		FAULT_LIST("store.key.look-alikes", "store.key.hostile", "store.key.bare")),
+    STORE_FAULT("store-trims-keys", trims, "S4", "Blanks at the ends of keys are dropped.",
+		FAULT_LIST("field:T05"), FAULT_LIST("store.key.look-alikes")),
+    STORE_FAULT("store-normalizes-keys", normalizes, "S4",
+		"Keys are normalised to composed characters.", FAULT_LIST("field:T05"),
+		FAULT_LIST("store.key.look-alikes")),
+    STORE_FAULT("store-cuts-keys", cuts, "S4", "Keys are cut at 199 bytes.",
+		FAULT_LIST("field:T05"), FAULT_LIST("store.key.long", "store.input.long-key")),
+    STORE_FAULT("store-hashes-keys", hashes, "S4", "A 32-bit hash stands for the key.",
+		FAULT_LIST("field:T05", "contract:C190"), FAULT_LIST("store.key.hash")),
+    STORE_FAULT("store-refuses-slash", refuses_slash, "S4",
+		"A key with a slash is a path whose folder does not exist.",
+		FAULT_LIST("field:T06"), FAULT_LIST("store.key.hostile", "store.key.bare")),
+    STORE_FAULT("store-key-is-pattern", is_pattern, "S4",
+		"get() takes pattern characters of a key as patterns.", FAULT_LIST("field:T07"),
+		FAULT_LIST("store.key.patterns")),
 };
 
 FAULT_TABLE(fault_store_keys, faults);

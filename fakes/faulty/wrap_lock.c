@@ -52,10 +52,10 @@ static void lease_release(void *self)
 }
 
 static const struct sp_lease_ops lease_ops = {
-	.version = SP_LEASE_VERSION,
-	.fence = lease_fence,
-	.lost = lease_lost,
-	.release = lease_release,
+    .version = SP_LEASE_VERSION,
+    .fence = lease_fence,
+    .lost = lease_lost,
+    .release = lease_release,
 };
 
 static const struct sp_lock_capabilities *capabilities(void *self)
@@ -82,7 +82,7 @@ static int acquire(void *self, const char *key, struct sp_cancel *cancel,
 		free_lease(lease);
 		return rc;
 	}
-	*ret_lease = (struct sp_lease){ &lease_ops, lease };
+	*ret_lease = (struct sp_lease){&lease_ops, lease};
 	return 0;
 }
 
@@ -104,10 +104,10 @@ static void close_lock(void *self)
 }
 
 static const struct sp_lock_ops ops = {
-	.version = SP_LOCK_VERSION,
-	.capabilities = capabilities,
-	.acquire = acquire,
-	.close = close_lock,
+    .version = SP_LOCK_VERSION,
+    .capabilities = capabilities,
+    .acquire = acquire,
+    .close = close_lock,
 };
 
 int fault_wrap_lock(struct sp_lock *lock, const struct fault_lock_hooks *hooks,
@@ -126,6 +126,6 @@ int fault_wrap_lock(struct sp_lock *lock, const struct fault_lock_hooks *hooks,
 	if (hooks->capabilities)
 		hooks->capabilities(&faulty->capabilities);
 	pthread_mutex_init(&faulty->lock, NULL);
-	*lock = (struct sp_lock){ &ops, faulty };
+	*lock = (struct sp_lock){&ops, faulty};
 	return 0;
 }

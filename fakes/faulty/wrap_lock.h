@@ -22,7 +22,8 @@ struct fault_lock_hooks {
 	uint64_t (*fence)(struct fault_lease *lease);
 	/* Borrowed, as in the contract. */
 	struct sp_cancel *(*lost)(struct fault_lease *lease);
-	/* Gives lease->inner back, or does not: what is left in it is given back when the lock is closed. */
+	/* Gives lease->inner back, or does not: what is left in it is given back when the lock is
+	 * closed. */
 	void (*release)(struct fault_lease *lease);
 	/* Runs before the healthy lock is closed; frees what the fault keeps in `data`. */
 	void (*close)(struct fault_lock *lock);
@@ -64,8 +65,10 @@ int fault_wrap_lock(struct sp_lock *lock, const struct fault_lock_hooks *hooks,
 
 /* One record of a fault with its wrap function wrap_NAME(). */
 #define LOCK_FAULT(id_, name_, clause_, summary_, sources_, cases_)                                \
-	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "lock " clause_, .cases = cases_, .seam = SP_FAULT_LOCK,                       \
-	  .wrap_lock = wrap_##name_ }
+	{                                                                                          \
+		.version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,  \
+		.clause = "lock " clause_, .cases = cases_, .seam = SP_FAULT_LOCK,                 \
+		.wrap_lock = wrap_##name_                                                          \
+	}
 
 #endif

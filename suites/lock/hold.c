@@ -8,7 +8,7 @@
 
 void lock_hold_excludes(struct sp_case *t)
 {
-	struct lock_asker asker = { sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT };
+	struct lock_asker asker = {sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT};
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
 	struct sp_call *call SP_CALL = NULL;
 
@@ -69,7 +69,7 @@ static int lose_patience(void *arg, struct sp_cancel *cancel, struct sp_call_res
 
 void lock_hold_not_reentrant(struct sp_case *t)
 {
-	struct patience patience = { t, sp_case_lock(t), sp_cancel_new() };
+	struct patience patience = {t, sp_case_lock(t), sp_cancel_new()};
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT, inner LOCK_LEASE = SP_LEASE_INIT;
 	const char *key = sp_case_unique(t);
 	struct sp_error err = SP_ERROR_INIT;
@@ -105,7 +105,7 @@ static bool await_any(struct sp_case *t, struct sp_call *const *calls, unsigned 
 void lock_hold_order(struct sp_case *t)
 {
 	struct lock_asker askers[WAITERS];
-	struct sp_call *calls[WAITERS] = { NULL };
+	struct sp_call *calls[WAITERS] = {NULL};
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
 	const char *key = sp_case_unique(t);
 	bool good;
@@ -113,7 +113,7 @@ void lock_hold_order(struct sp_case *t)
 	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &lease));
 	good = true;
 	for (unsigned i = 0; good && i < WAITERS; i++) {
-		askers[i] = (struct lock_asker){ sp_case_lock(t), key, SP_LEASE_INIT };
+		askers[i] = (struct lock_asker){sp_case_lock(t), key, SP_LEASE_INIT};
 		calls[i] = lock_ask(t, &askers[i]);
 		/* It stands in the queue before the next one comes. */
 		good = calls[i] && lock_still_waits(t, sp_case_lock(t), calls[i], "a caller");
@@ -122,7 +122,8 @@ void lock_hold_order(struct sp_case *t)
 	for (unsigned i = 0; good && i < WAITERS; i++) {
 		good = await_any(t, &calls[i], WAITERS - i);
 		for (unsigned k = i + 1; good && k < WAITERS; k++)
-			good = SP_CHECK(t, sp_call_pending(calls[k]), "caller %u waits behind %u", k, i);
+			good = SP_CHECK(t, sp_call_pending(calls[k]), "caller %u waits behind %u",
+					k, i);
 		good = good && lock_given(t, calls[i], "the turn comes in the order of asking");
 		if (good)
 			sp_lease_done(&askers[i].lease);
@@ -140,7 +141,7 @@ void lock_hold_order(struct sp_case *t)
 
 void lock_hold_given_up(struct sp_case *t)
 {
-	struct lock_asker first = { sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT };
+	struct lock_asker first = {sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT};
 	struct lock_asker second = first;
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
 	struct sp_call *one SP_CALL = NULL, *two SP_CALL = NULL;
@@ -174,8 +175,8 @@ void lock_cancel_before(struct sp_case *t)
 	const char *key = sp_case_unique(t);
 
 	sp_cancel_abort(cancel, "enough");
-	SP_CHECK_CODE(t, SP_ABORTED, sp_lock_acquire(sp_case_lock(t), key, cancel, &lease, &err), &err,
-		      "acquire under an aborted cancel");
+	SP_CHECK_CODE(t, SP_ABORTED, sp_lock_acquire(sp_case_lock(t), key, cancel, &lease, &err),
+		      &err, "acquire under an aborted cancel");
 	sp_lease_done(&lease);
 	sp_cancel_unref(cancel);
 	lock_take(t, sp_case_lock(t), key, &after);
@@ -221,9 +222,9 @@ static void keys_apart(struct sp_case *t, const char *const *keys, size_t n)
 
 void lock_key_exact(struct sp_case *t)
 {
-	static const char *const parts[] = { "a_b", "a:b", "a/b", "A_B", "ab", "ab ", " ab", "ab\n",
-					     "a\xcc\x81", "\xc3\xa1", "%", "_", "*", "..", "'", "\"",
-					     ";", "1", "01", "" };
+	static const char *const parts[] = {
+	    "a_b", "a:b", "a/b", "A_B", "ab", "ab ", " ab", "ab\n", "a\xcc\x81", "\xc3\xa1",
+	    "%",   "_",	  "*",	 "..",	"'",  "\"",  ";",   "1",    "01",	 ""};
 	const char *unique = sp_case_unique(t);
 	const char *keys[SP_COUNT(parts)];
 
@@ -234,7 +235,7 @@ void lock_key_exact(struct sp_case *t)
 
 void lock_key_long(struct sp_case *t)
 {
-	static const size_t lengths[] = { 63, 64, 255, 256, SP_KEY_TAKEN };
+	static const size_t lengths[] = {63, 64, 255, 256, SP_KEY_TAKEN};
 	const char *keys[2 * SP_COUNT(lengths)];
 	const char *unique = sp_case_unique(t);
 	char *fill SP_FREE = malloc(SP_KEY_TAKEN + 1);
@@ -246,16 +247,16 @@ void lock_key_long(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(lengths); i++)
 		for (size_t k = 0; k < 2; k++)
 			keys[2 * i + k] = sp_case_format(t, "%s%.*s%c", unique,
-							 (int)(lengths[i] - strlen(unique) - 1), fill,
-							 k ? 'x' : 'y');
+							 (int)(lengths[i] - strlen(unique) - 1),
+							 fill, k ? 'x' : 'y');
 	keys_apart(t, keys, SP_COUNT(keys));
 }
 
 void lock_key_hash(struct sp_case *t)
 {
 	/* Equal 32-bit FNV-1a, equal CRC-32, equal string hash of Java. */
-	static const char *const keys[] = { "costarring", "liquid", "plumless", "buckeroo", "AaAa",
-					    "BBBB" };
+	static const char *const keys[] = {"costarring", "liquid", "plumless",
+					   "buckeroo",	 "AaAa",   "BBBB"};
 
 	keys_apart(t, keys, SP_COUNT(keys));
 }

@@ -47,8 +47,8 @@ bool lock_still_waits(struct sp_case *t, struct sp_lock *lock, struct sp_call *c
 bool lock_await_lost(struct sp_case *t, struct sp_lease *lease)
 {
 	struct sp_cancel *lost = sp_lease_lost(lease), *cancel = sp_case_cancel(t);
-	struct pollfd fds[] = { { .fd = sp_cancel_fd(lost), .events = POLLIN },
-				{ .fd = sp_cancel_fd(cancel), .events = POLLIN } };
+	struct pollfd fds[] = {{.fd = sp_cancel_fd(lost), .events = POLLIN},
+			       {.fd = sp_cancel_fd(cancel), .events = POLLIN}};
 
 	while (lost && !sp_cancel_check(lost, NULL) && !sp_cancel_check(cancel, NULL))
 		(void)poll(fds, SP_COUNT(fds), -1);

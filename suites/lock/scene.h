@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What most cases do with a lock: hold it, ask for it on another thread, look whether it is held. */
+/* What most cases do with a lock: hold it, ask for it on another thread, look whether it is held.
+ */
 #ifndef SUITE_LOCK_SCENE_H
 #define SUITE_LOCK_SCENE_H
 
@@ -19,14 +20,15 @@ struct lock_asker {
 };
 
 /* Acquires; false after a recorded failure. */
-bool lock_take(struct sp_case *t, struct sp_lock *lock, const char *key, struct sp_lease *ret_lease);
+bool lock_take(struct sp_case *t, struct sp_lock *lock, const char *key,
+	       struct sp_lease *ret_lease);
 /* Starts an acquire on a thread; the asker is borrowed until the call is joined. */
 struct sp_call *lock_ask(struct sp_case *t, struct lock_asker *asker);
 /* Joins and checks that it was given. */
 bool lock_given(struct sp_case *t, struct sp_call *call, const char *what);
 /*
- * Checks that a call is still waiting after N ROUNDS, each of which takes and gives back another key of
- * `lock`: time enough for an answer that ought not to come.
+ * Checks that a call is still waiting after N ROUNDS, each of which takes and gives back another
+ * key of `lock`: time enough for an answer that ought not to come.
  */
 bool lock_still_waits(struct sp_case *t, struct sp_lock *lock, struct sp_call *call,
 		      const char *what);

@@ -10,7 +10,7 @@
 
 void lock_second_excludes(struct sp_case *t)
 {
-	struct lock_asker asker = { lock_second(t), sp_case_unique(t), SP_LEASE_INIT };
+	struct lock_asker asker = {lock_second(t), sp_case_unique(t), SP_LEASE_INIT};
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
 	struct sp_call *call SP_CALL = NULL;
 
@@ -29,7 +29,7 @@ void lock_second_excludes(struct sp_case *t)
 
 void lock_second_fence(struct sp_case *t)
 {
-	struct sp_lock *locks[2] = { sp_case_lock(t), lock_second(t) };
+	struct sp_lock *locks[2] = {sp_case_lock(t), lock_second(t)};
 	const char *key = sp_case_unique(t);
 	uint64_t last = 0;
 
@@ -96,8 +96,8 @@ static struct sp_peer *holder(struct sp_case *t, const char *key)
 {
 	struct sp_peer *peer = sp_case_peer(t, SP_PEER_PLAIN, hold_key, key, strlen(key));
 
-	return peer && SP_CHECK_STR(t, "asks", sp_peer_hear(peer), "another process asks") ? peer :
-											     NULL;
+	return peer && SP_CHECK_STR(t, "asks", sp_peer_hear(peer), "another process asks") ? peer
+											   : NULL;
 }
 
 static bool hears_held(struct sp_case *t, struct sp_peer *peer, unsigned long long *ret_fence)
@@ -110,7 +110,7 @@ static bool hears_held(struct sp_case *t, struct sp_peer *peer, unsigned long lo
 
 void lock_process_excludes(struct sp_case *t)
 {
-	struct lock_asker asker = { sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT };
+	struct lock_asker asker = {sp_case_lock(t), sp_case_unique(t), SP_LEASE_INIT};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_peer *peer = holder(t, asker.key);
 	unsigned long long fence = 0;
@@ -239,7 +239,8 @@ void lock_crash_freed(struct sp_case *t)
 	if (!take_away(t, key))
 		return;
 	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &lease));
-	SP_CHECK(t, sp_lease_fence(&lease) > fence, "token %llu is higher than the dead holder's %llu",
+	SP_CHECK(t, sp_lease_fence(&lease) > fence,
+		 "token %llu is higher than the dead holder's %llu",
 		 (unsigned long long)sp_lease_fence(&lease), fence);
 }
 
@@ -279,13 +280,14 @@ void lock_lost_signal(struct sp_case *t)
 	if (!take_away(t, key))
 		return;
 	SP_REQUIRE(lock_await_lost(t, &lease));
-	SP_CHECK(t, !sp_cancel_check(sp_lease_lost(&other), NULL), "another lease is not lost with it");
+	SP_CHECK(t, !sp_cancel_check(sp_lease_lost(&other), NULL),
+		 "another lease is not lost with it");
 }
 
 void lock_lost_release(struct sp_case *t)
 {
 	const char *key = sp_case_unique(t);
-	struct lock_asker asker = { sp_case_lock(t), key, SP_LEASE_INIT };
+	struct lock_asker asker = {sp_case_lock(t), key, SP_LEASE_INIT};
 	struct sp_lease lost LOCK_LEASE = SP_LEASE_INIT, next LOCK_LEASE = SP_LEASE_INIT;
 	struct sp_lock *second = lock_second(t);
 	struct sp_call *call SP_CALL = NULL;
@@ -296,7 +298,8 @@ void lock_lost_release(struct sp_case *t)
 	if (!take_away(t, key))
 		return;
 	SP_REQUIRE(lock_take(t, second, key, &next));
-	SP_CHECK(t, sp_lease_fence(&next) > sp_lease_fence(&lost), "the next holder's token is higher");
+	SP_CHECK(t, sp_lease_fence(&next) > sp_lease_fence(&lost),
+		 "the next holder's token is higher");
 	SP_REQUIRE(lock_await_lost(t, &lost));
 	/* Giving back what was lost frees nobody else's. */
 	sp_lease_done(&lost);

@@ -57,16 +57,19 @@ void store_delete_traces(struct sp_case *t)
 	uint64_t count = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct sp_record record = store_version(t, sp_case_format(t, "%s-%u", prefix, i), i);
+		struct sp_record record =
+		    store_version(t, sp_case_format(t, "%s-%u", prefix, i), i);
 
 		SP_REQUIRE(store_put(t, sp_case_store(t), &record));
 		record.thread_id = (char *)sp_case_format(t, "moved-%u", i);
 		SP_REQUIRE(store_put(t, sp_case_store(t), &record));
 	}
 	SP_REQUIRE(traces(t, prefix, &count));
-	SP_REQUIRE(SP_CHECK_INT(t, n, (long long)count, "one row a key, however often it was written"));
+	SP_REQUIRE(
+	    SP_CHECK_INT(t, n, (long long)count, "one row a key, however often it was written"));
 	for (unsigned i = 0; i < n; i++)
-		SP_REQUIRE(store_delete(t, sp_case_store(t), sp_case_format(t, "%s-%u", prefix, i)));
+		SP_REQUIRE(
+		    store_delete(t, sp_case_store(t), sp_case_format(t, "%s-%u", prefix, i)));
 	SP_REQUIRE(traces(t, prefix, &count));
 	SP_CHECK_INT(t, 0, (long long)count, "nothing is kept of deleted keys");
 }
@@ -138,8 +141,8 @@ void store_cancel_before(struct sp_case *t)
 		SP_CHECK_CODE(t, SP_ABORTED, sp_store_del(sp_case_store(t), old.key, cancel, &err),
 			      &err, "a delete under an aborted cancel");
 		SP_CHECK_CODE(t, SP_ABORTED,
-			      sp_store_get(sp_case_store(t), old.key, &got, &found, cancel, &err), &err,
-			      "a get under an aborted cancel");
+			      sp_store_get(sp_case_store(t), old.key, &got, &found, cancel, &err),
+			      &err, "a get under an aborted cancel");
 		store_holds(t, sp_case_store(t), &old);
 	}
 	sp_cancel_unref(cancel);

@@ -29,15 +29,15 @@ void store_get_bare(struct sp_case *t)
 
 void store_value_times(struct sp_case *t)
 {
-	static const int64_t times[] = { 0,
-					 1,
-					 -1,
-					 INT64_C(1) << 31,
-					 INT64_C(1732924800123),
-					 (INT64_C(1) << 53) - 1,
-					 (INT64_C(1) << 53) + 1,
-					 INT64_MAX,
-					 INT64_MIN };
+	static const int64_t times[] = {0,
+					1,
+					-1,
+					INT64_C(1) << 31,
+					INT64_C(1732924800123),
+					(INT64_C(1) << 53) - 1,
+					(INT64_C(1) << 53) + 1,
+					INT64_MAX,
+					INT64_MIN};
 	struct sp_record record = store_record(t, sp_case_unique(t));
 
 	for (size_t i = 0; i < SP_COUNT(times); i++) {
@@ -48,11 +48,39 @@ void store_value_times(struct sp_case *t)
 
 /* Texts that something between might read as another value. */
 static const char *const look_alikes[] = {
-	"",	"null",	    "NULL",	 "undefined", "0",     "false",	 "{}",	    "[]", " ",
-	"\t",	"\n",	    " x ",	 "x\n",	      "'",     "\"",	 "\\",	    "%s", "$1",
-	"\\x00", "\\u0000", "a\x01\x1f", "\x7f",      "0x10",  "1e3",	 "\xc3\xa4", "e\xcc\x81",
-	"\xf0\x9f\xa6\x80",		 "\xef\xbf\xbd",	"\xef\xbb\xbf" "bom",
-	"\xe2\x80\xae" "rtl",		 "line\r\nend",
+    "",
+    "null",
+    "NULL",
+    "undefined",
+    "0",
+    "false",
+    "{}",
+    "[]",
+    " ",
+    "\t",
+    "\n",
+    " x ",
+    "x\n",
+    "'",
+    "\"",
+    "\\",
+    "%s",
+    "$1",
+    "\\x00",
+    "\\u0000",
+    "a\x01\x1f",
+    "\x7f",
+    "0x10",
+    "1e3",
+    "\xc3\xa4",
+    "e\xcc\x81",
+    "\xf0\x9f\xa6\x80",
+    "\xef\xbf\xbd",
+    "\xef\xbb\xbf"
+    "bom",
+    "\xe2\x80\xae"
+    "rtl",
+    "line\r\nend",
 };
 
 void store_value_look_alikes(struct sp_case *t)
@@ -144,8 +172,10 @@ void store_input_long_value(struct sp_case *t)
 
 void store_input_not_utf8(struct sp_case *t)
 {
-	static const char *const texts[] = { "a\xff" "b", "\xc3(", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-					     "\xc0\x80" };
+	static const char *const texts[] = {"a\xff"
+					    "b",
+					    "\xc3(", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+					    "\xc0\x80"};
 	const char *key = sp_case_unique(t);
 	struct sp_record old = store_record(t, key);
 
@@ -169,7 +199,7 @@ void store_input_not_utf8(struct sp_case *t)
 void store_input_missing(struct sp_case *t)
 {
 	struct sp_record old = store_record(t, sp_case_unique(t));
-	struct sp_record tries[4] = { old, old, old, old };
+	struct sp_record tries[4] = {old, old, old, old};
 
 	tries[0].key = NULL;
 	tries[1].provider = NULL;
@@ -178,10 +208,11 @@ void store_input_missing(struct sp_case *t)
 	SP_REQUIRE(store_keeps(t, sp_case_store(t), &old));
 	for (size_t i = 0; i < SP_COUNT(tries); i++) {
 		struct sp_error err = SP_ERROR_INIT;
-		int rc = sp_store_upsert(sp_case_store(t), &tries[i], NULL, sp_case_cancel(t), &err);
+		int rc =
+		    sp_store_upsert(sp_case_store(t), &tries[i], NULL, sp_case_cancel(t), &err);
 
-		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "a record without required field %zu is refused",
-			      i + 1);
+		SP_CHECK_CODE(t, SP_INVALID, rc, &err,
+			      "a record without required field %zu is refused", i + 1);
 	}
 	store_holds(t, sp_case_store(t), &old);
 }

@@ -64,8 +64,8 @@ void store_reopen_keeps(struct sp_case *t)
 	bare.key = (char *)sp_case_unique(t);
 	bare.latest_snapshot_id = bare.latest_run_id = NULL;
 	gone.key = (char *)sp_case_unique(t);
-	SP_REQUIRE(store_put(t, sp_case_store(t), &record) && store_put(t, sp_case_store(t), &bare) &&
-		   store_put(t, sp_case_store(t), &gone));
+	SP_REQUIRE(store_put(t, sp_case_store(t), &record) &&
+		   store_put(t, sp_case_store(t), &bare) && store_put(t, sp_case_store(t), &gone));
 	SP_REQUIRE(store_delete(t, sp_case_store(t), gone.key));
 	again = sp_case_reopen(t);
 	if (!again)
@@ -107,8 +107,8 @@ static int write_all(void *arg, struct sp_cancel *cancel, struct sp_call_result 
 	struct writer *writer = arg;
 
 	for (unsigned i = 0; i < WRITES; i++) {
-		int rc = sp_store_upsert(writer->store, &writer->records[i], NULL, cancel,
-					 &result->err);
+		int rc =
+		    sp_store_upsert(writer->store, &writer->records[i], NULL, cancel, &result->err);
 
 		if (rc)
 			return rc;
@@ -119,10 +119,10 @@ static int write_all(void *arg, struct sp_cancel *cancel, struct sp_call_result 
 void store_threads_apart(struct sp_case *t)
 {
 	struct writer writers[THREADS];
-	struct sp_call *calls[THREADS] = { NULL };
+	struct sp_call *calls[THREADS] = {NULL};
 
 	for (unsigned i = 0; i < THREADS; i++) {
-		writers[i] = (struct writer){ .t = t, .store = sp_case_store(t) };
+		writers[i] = (struct writer){.t = t, .store = sp_case_store(t)};
 		for (unsigned k = 0; k < WRITES; k++)
 			writers[i].records[k] = store_version(t, sp_case_unique(t), k);
 	}
@@ -186,7 +186,7 @@ void store_threads_torn(struct sp_case *t)
 {
 	struct sp_record one = store_version(t, sp_case_unique(t), 1);
 	struct sp_record two = store_version(t, one.key, 2);
-	struct flipper flipper = { .store = sp_case_store(t), .one = &one, .two = &two };
+	struct flipper flipper = {.store = sp_case_store(t), .one = &one, .two = &two};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_call_result *result;
 	bool whole = true;

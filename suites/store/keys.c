@@ -43,10 +43,11 @@ static void parts_apart(struct sp_case *t, const char *const *parts, size_t n)
 void store_key_look_alikes(struct sp_case *t)
 {
 	static const char *const parts[] = {
-		"a_b", "a:b", "a/b", "A_B", "a b", "ab", "a-b", "a.b", "ab ", " ab", "ab\n", "ab\t",
-		"a\xcc\x81", "\xc3\xa1", "@", "_40", "%40", "ss", "\xc3\x9f", "i", "\xc4\xb0",
-		"\xc4\xb1", "\xef\xac\x80", "ff", "\xe2\x84\xaa", "k", "K", "1", "01", "1.0", "+1",
-		"\xef\xbb\xbf", "",
+	    "a_b",	"a:b",		"a/b", "A_B",	       "a b",	   "ab",	"a-b",
+	    "a.b",	"ab ",		" ab", "ab\n",	       "ab\t",	   "a\xcc\x81", "\xc3\xa1",
+	    "@",	"_40",		"%40", "ss",	       "\xc3\x9f", "i",		"\xc4\xb0",
+	    "\xc4\xb1", "\xef\xac\x80", "ff",  "\xe2\x84\xaa", "k",	   "K",		"1",
+	    "01",	"1.0",		"+1",  "\xef\xbb\xbf", "",
 	};
 
 	parts_apart(t, parts, SP_COUNT(parts));
@@ -55,10 +56,13 @@ void store_key_look_alikes(struct sp_case *t)
 void store_key_hostile(struct sp_case *t)
 {
 	static const char *const parts[] = {
-		"/", "..", "/..", "/../..", "/.", "//", "\\", "CON", "%2f", "%00", "'", "\"", "`",
-		"';--", "' OR '1'='1", "\\'", "%", "_", "*", "?", "[a]", "$1", "$(id)", ";", "&", "|",
-		"\n", "\r\n", "\x01", "\xf0\x9f\xa6\x80", "__proto__", "constructor", "toString",
-		"null", "undefined", "~", "-", "#", "<x>", "{}",
+	    "/",	 "..",		"/..",	       "/../..", "/.",	      "//",
+	    "\\",	 "CON",		"%2f",	       "%00",	 "'",	      "\"",
+	    "`",	 "';--",	"' OR '1'='1", "\\'",	 "%",	      "_",
+	    "*",	 "?",		"[a]",	       "$1",	 "$(id)",     ";",
+	    "&",	 "|",		"\n",	       "\r\n",	 "\x01",      "\xf0\x9f\xa6\x80",
+	    "__proto__", "constructor", "toString",    "null",	 "undefined", "~",
+	    "-",	 "#",		"<x>",	       "{}",
 	};
 
 	parts_apart(t, parts, SP_COUNT(parts));
@@ -67,8 +71,9 @@ void store_key_hostile(struct sp_case *t)
 /* Keys that are nothing else: no unique text around them, so they are removed whatever happens. */
 void store_key_bare(struct sp_case *t)
 {
-	static const char *const keys[] = { "/", "..", ".", " ", "%", "_", "*", "0", "null", "__proto__",
-					    "/tmp/x", "../../x", "-", "'", "\n" };
+	static const char *const keys[] = {"/",	     "..",	".", " ",    "%",
+					   "_",	     "*",	"0", "null", "__proto__",
+					   "/tmp/x", "../../x", "-", "'",    "\n"};
 
 	for (size_t i = 0; i < SP_COUNT(keys); i++)
 		(void)sp_store_del(sp_case_store(t), keys[i], sp_case_cancel(t), NULL);
@@ -77,7 +82,7 @@ void store_key_bare(struct sp_case *t)
 
 void store_key_patterns(struct sp_case *t)
 {
-	static const char *const patterns[] = { "%", "_", "*", "?", ".*", "[", "%%" };
+	static const char *const patterns[] = {"%", "_", "*", "?", ".*", "[", "%%"};
 	const char *unique = sp_case_unique(t);
 	struct sp_record record = store_record(t, sp_case_format(t, "%sx", unique));
 
@@ -93,7 +98,7 @@ void store_key_patterns(struct sp_case *t)
 
 void store_key_long(struct sp_case *t)
 {
-	static const size_t lengths[] = { 63, 64, 255, 256, 300, SP_KEY_TAKEN };
+	static const size_t lengths[] = {63, 64, 255, 256, 300, SP_KEY_TAKEN};
 	const char *keys[2 * SP_COUNT(lengths)];
 	char *fill SP_FREE = malloc(SP_KEY_TAKEN + 1);
 	const char *unique = sp_case_unique(t);
@@ -106,16 +111,16 @@ void store_key_long(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(lengths); i++)
 		for (size_t k = 0; k < 2; k++)
 			keys[2 * i + k] = sp_case_format(t, "%s%.*s%c", unique,
-							 (int)(lengths[i] - strlen(unique) - 1), fill,
-							 k ? 'x' : 'y');
+							 (int)(lengths[i] - strlen(unique) - 1),
+							 fill, k ? 'x' : 'y');
 	keys_apart(t, keys, SP_COUNT(keys));
 }
 
 void store_key_hash(struct sp_case *t)
 {
 	/* Pairs with equal 32-bit FNV-1a, equal CRC-32 and equal Java hash. */
-	static const char *const keys[] = { "costarring", "liquid", "plumless", "buckeroo", "AaAa",
-					    "BBBB", "t0412789", "t0649192" };
+	static const char *const keys[] = {"costarring", "liquid", "plumless", "buckeroo",
+					   "AaAa",	 "BBBB",   "t0412789", "t0649192"};
 
 	for (size_t i = 0; i < SP_COUNT(keys); i++)
 		(void)sp_store_del(sp_case_store(t), keys[i], sp_case_cancel(t), NULL);

@@ -18,7 +18,7 @@ struct order {
 
 static struct order make_order(const char *prefix, unsigned from, unsigned to)
 {
-	struct order order = { .from = from, .to = to };
+	struct order order = {.from = from, .to = to};
 
 	snprintf(order.prefix, sizeof(order.prefix), "%s", prefix);
 	return order;
@@ -38,8 +38,9 @@ static struct sp_record peer_version(struct texts *texts, const char *key, unsig
 	snprintf(texts->snapshot, sizeof(texts->snapshot), "snap-%u", n);
 	snprintf(texts->thread, sizeof(texts->thread), "thread-of-%s", key);
 	snprintf(texts->run, sizeof(texts->run), "run-%u", n);
-	return (struct sp_record){ texts->key,	   texts->provider, texts->sandbox, texts->snapshot,
-				   texts->thread, texts->run,	     n };
+	return (struct sp_record){
+	    texts->key, texts->provider, texts->sandbox, texts->snapshot, texts->thread, texts->run,
+	    n};
 }
 
 /* Upserts, and says so: "acked N" or what went wrong. */
@@ -102,7 +103,8 @@ void store_process_apart(struct sp_case *t)
 	for (unsigned i = 0; i < PEERS; i++)
 		SP_REQUIRE(hear_acks(t, peers[i], i * WRITES, (i + 1) * WRITES));
 	for (unsigned n = 0; n < PEERS * WRITES; n++) {
-		struct sp_record record = store_version(t, sp_case_format(t, "%s-%u", prefix, n), n);
+		struct sp_record record =
+		    store_version(t, sp_case_format(t, "%s-%u", prefix, n), n);
 
 		SP_REQUIRE(store_holds(t, sp_case_store(t), &record));
 	}
@@ -155,7 +157,8 @@ void store_process_torn(struct sp_case *t)
 		held = version_held(t, sp_case_store(t), key);
 		if (!held)
 			return;
-		SP_REQUIRE(SP_CHECK(t, held >= n, "version %u was acknowledged, %u is read", n, held));
+		SP_REQUIRE(
+		    SP_CHECK(t, held >= n, "version %u was acknowledged, %u is read", n, held));
 		SP_REQUIRE(SP_CHECK(t, held >= last, "version %u was read before %u", last, held));
 		last = held;
 	}
@@ -197,7 +200,8 @@ void store_crash_between(struct sp_case *t)
 {
 	const char *prefix = sp_case_unique(t);
 	struct order order = make_order(prefix, 0, WRITES);
-	struct sp_peer *peer = sp_case_peer(t, SP_PEER_PLAIN, write_stepwise, &order, sizeof(order));
+	struct sp_peer *peer =
+	    sp_case_peer(t, SP_PEER_PLAIN, write_stepwise, &order, sizeof(order));
 	struct sp_subject *again;
 
 	for (unsigned n = 0; peer && n < WRITES / 2; n++) {
@@ -210,7 +214,8 @@ void store_crash_between(struct sp_case *t)
 	sp_peer_kill(peer);
 	again = sp_case_reopen(t);
 	for (unsigned n = 0; again && n < WRITES / 2; n++) {
-		struct sp_record record = store_version(t, sp_case_format(t, "%s-%u", prefix, n), n);
+		struct sp_record record =
+		    store_version(t, sp_case_format(t, "%s-%u", prefix, n), n);
 
 		SP_REQUIRE(store_holds(t, &again->store, &record));
 	}
@@ -222,11 +227,12 @@ void store_crash_during(struct sp_case *t)
 {
 	const char *key = sp_case_unique(t);
 
-	/* Killed in full flight, at another place each time: what is there is whole and no older than the last word. */
+	/* Killed in full flight, at another place each time: what is there is whole and no older
+	 * than the last word. */
 	for (unsigned round = 1; round <= 4; round++) {
 		struct order order = make_order(key, 1000 * round, 1000 * round + 100000);
 		struct sp_peer *peer =
-			sp_case_peer(t, SP_PEER_PLAIN, write_versions, &order, sizeof(order));
+		    sp_case_peer(t, SP_PEER_PLAIN, write_versions, &order, sizeof(order));
 		struct sp_subject *again;
 		unsigned held;
 

@@ -4,13 +4,13 @@
 struct sp_record store_record(struct sp_case *t, const char *key)
 {
 	return (struct sp_record){
-		.key = (char *)key,
-		.provider = (char *)"fake",
-		.provider_sandbox_id = (char *)"sb-1",
-		.latest_snapshot_id = (char *)"snap-1",
-		.thread_id = (char *)sp_case_format(t, "thread-of-%s", key),
-		.latest_run_id = (char *)"run-1",
-		.updated_at = 1,
+	    .key = (char *)key,
+	    .provider = (char *)"fake",
+	    .provider_sandbox_id = (char *)"sb-1",
+	    .latest_snapshot_id = (char *)"snap-1",
+	    .thread_id = (char *)sp_case_format(t, "thread-of-%s", key),
+	    .latest_run_id = (char *)"run-1",
+	    .updated_at = 1,
 	};
 }
 
@@ -52,10 +52,12 @@ bool store_same(struct sp_case *t, const struct sp_record *expected, const struc
 			    "sandbox id of %.200s", key) &&
 	       SP_CHECK_STR(t, expected->latest_snapshot_id, actual->latest_snapshot_id,
 			    "optional snapshot id of %.200s", key) &&
-	       SP_CHECK_STR(t, expected->thread_id, actual->thread_id, "thread id of %.200s", key) &&
+	       SP_CHECK_STR(t, expected->thread_id, actual->thread_id, "thread id of %.200s",
+			    key) &&
 	       SP_CHECK_STR(t, expected->latest_run_id, actual->latest_run_id,
 			    "optional run id of %.200s", key) &&
-	       SP_CHECK_INT(t, expected->updated_at, actual->updated_at, "updated_at of %.200s", key);
+	       SP_CHECK_INT(t, expected->updated_at, actual->updated_at, "updated_at of %.200s",
+			    key);
 }
 
 bool store_holds(struct sp_case *t, struct sp_store *store, const struct sp_record *record)

@@ -9,7 +9,8 @@
 /* struct sp_record got STORE_RECORD = SP_RECORD_INIT; */
 #define STORE_RECORD SP_CLEANUP(sp_record_done)
 
-/* A record with every field set, with texts of constants and the case: change the copy's pointers, free nothing. */
+/* A record with every field set, with texts of constants and the case: change the copy's pointers,
+ * free nothing. */
 struct sp_record store_record(struct sp_case *t, const char *key);
 /* The same as version `n`: every field but the key and the thread tells the number. */
 struct sp_record store_version(struct sp_case *t, const char *key, unsigned n);
@@ -24,7 +25,8 @@ bool store_lacks(struct sp_case *t, struct sp_store *store, const char *key);
 /* Puts a record and checks that it is held. */
 bool store_keeps(struct sp_case *t, struct sp_store *store, const struct sp_record *record);
 /* Checks two records field by field, absent being different from every text. */
-bool store_same(struct sp_case *t, const struct sp_record *expected, const struct sp_record *actual);
+bool store_same(struct sp_case *t, const struct sp_record *expected,
+		const struct sp_record *actual);
 /* A second instance's store, or NULL after a recorded error. */
 struct sp_store *store_second(struct sp_case *t);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Damaged records, foreign files, and places where nothing can be written: the answer tells the truth. */
+/* Damaged records, foreign files, and places where nothing can be written: the answer tells the
+ * truth. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ static void second_is_refused(struct sp_case *t, const struct sp_record *record,
 	int rc = sp_case_try_second(t, &second, &err);
 
 	if (!rc)
-		rc = sp_store_get(&second->store, record->key, &got, &found, sp_case_cancel(t), &err);
+		rc = sp_store_get(&second->store, record->key, &got, &found, sp_case_cancel(t),
+				  &err);
 	SP_CHECK_CODE(t, code, rc, &err, "%s is refused, not taken for an empty store", what);
 }
 
@@ -132,7 +134,7 @@ void store_trouble_locked(struct sp_case *t)
 {
 	struct sp_record old = store_version(t, sp_case_unique(t), 1);
 	struct sp_record new = store_version(t, old.key, 2);
-	struct pending pending = { sp_case_store(t), &new };
+	struct pending pending = {sp_case_store(t), &new};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_call_result *result;
 
@@ -143,9 +145,10 @@ void store_trouble_locked(struct sp_case *t)
 	sp_call_abort(call, "enough");
 	result = sp_call_join(call);
 	if (result)
-		SP_CHECK(t, result->rc == SP_ABORTED || result->rc == SP_UNAVAILABLE,
-			 "an upsert into locked data ends by its cancel or says unavailable, not %s",
-			 sp_code_name(result->rc));
+		SP_CHECK(
+		    t, result->rc == SP_ABORTED || result->rc == SP_UNAVAILABLE,
+		    "an upsert into locked data ends by its cancel or says unavailable, not %s",
+		    sp_code_name(result->rc));
 	end(t, SP_TROUBLE_LOCKED);
 	SP_REQUIRE(store_holds(t, sp_case_store(t), &old));
 	store_keeps(t, sp_case_store(t), &new);
@@ -155,7 +158,7 @@ void store_trouble_waits(struct sp_case *t)
 {
 	struct sp_record old = store_version(t, sp_case_unique(t), 1);
 	struct sp_record new = store_version(t, old.key, 2);
-	struct pending pending = { sp_case_store(t), &new };
+	struct pending pending = {sp_case_store(t), &new};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_call_result *result;
 
@@ -199,12 +202,12 @@ void store_trouble_down(struct sp_case *t)
 static struct sp_record numbered(char *key, size_t size, char *value, unsigned n)
 {
 	snprintf(key, size, "small-%u", n);
-	return (struct sp_record){ .key = key,
-				   .provider = (char *)"fake",
-				   .provider_sandbox_id = (char *)"sb",
-				   .latest_snapshot_id = value,
-				   .thread_id = (char *)"thread",
-				   .updated_at = n };
+	return (struct sp_record){.key = key,
+				  .provider = (char *)"fake",
+				  .provider_sandbox_id = (char *)"sb",
+				  .latest_snapshot_id = value,
+				  .thread_id = (char *)"thread",
+				  .updated_at = n};
 }
 
 /* Counts how many of the first n are there, whole. */
@@ -322,6 +325,7 @@ void store_trouble_read_only(struct sp_case *t)
 	}
 	SP_CHECK(t, put == SP_DENIED || put == SP_IO,
 		 "an upsert on a read-only disk says denied or io, not %s", sp_code_name(put));
-	SP_CHECK(t, get || found, "a record on a read-only disk is read, or an error tells why not");
+	SP_CHECK(t, get || found,
+		 "a record on a read-only disk is read, or an error tells why not");
 	store_holds(t, sp_case_store(t), &record);
 }

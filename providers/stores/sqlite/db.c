@@ -27,18 +27,18 @@ static const struct {
 	enum sp_code ours;
 	const char *words;
 } errors[] = {
-	{ SQLITE_BUSY, SP_UNAVAILABLE, "somebody else keeps the file locked; try again" },
-	{ SQLITE_LOCKED, SP_UNAVAILABLE, "somebody else keeps the file locked; try again" },
-	{ SQLITE_READONLY, SP_DENIED, "the file cannot be written; look at its rights and mount" },
-	{ SQLITE_PERM, SP_DENIED, "access is refused" },
-	{ SQLITE_AUTH, SP_DENIED, "access is refused" },
-	{ SQLITE_FULL, SP_IO, "the disk is full; nothing was written" },
-	{ SQLITE_CANTOPEN, SP_IO, "the file or one beside it cannot be opened" },
-	{ SQLITE_CORRUPT, SP_PROTOCOL, "the file is damaged; restore it from a copy" },
-	{ SQLITE_NOTADB, SP_PROTOCOL, "the file is no SQLite database; it is left as it is" },
-	{ SQLITE_NOMEM, SP_INTERNAL, "out of memory" },
-	{ SQLITE_INTERRUPT, SP_ABORTED, "interrupted" },
-	{ SQLITE_IOERR, SP_IO, "reading or writing failed" },
+    {SQLITE_BUSY, SP_UNAVAILABLE, "somebody else keeps the file locked; try again"},
+    {SQLITE_LOCKED, SP_UNAVAILABLE, "somebody else keeps the file locked; try again"},
+    {SQLITE_READONLY, SP_DENIED, "the file cannot be written; look at its rights and mount"},
+    {SQLITE_PERM, SP_DENIED, "access is refused"},
+    {SQLITE_AUTH, SP_DENIED, "access is refused"},
+    {SQLITE_FULL, SP_IO, "the disk is full; nothing was written"},
+    {SQLITE_CANTOPEN, SP_IO, "the file or one beside it cannot be opened"},
+    {SQLITE_CORRUPT, SP_PROTOCOL, "the file is damaged; restore it from a copy"},
+    {SQLITE_NOTADB, SP_PROTOCOL, "the file is no SQLite database; it is left as it is"},
+    {SQLITE_NOMEM, SP_INTERNAL, "out of memory"},
+    {SQLITE_INTERRUPT, SP_ABORTED, "interrupted"},
+    {SQLITE_IOERR, SP_IO, "reading or writing failed"},
 };
 
 static int fail(struct sqlite_db *db, int code, const char *what, struct sp_error *err)
@@ -55,12 +55,12 @@ static int fail(struct sqlite_db *db, int code, const char *what, struct sp_erro
 	}
 	rc = sp_error_set(err, ours, "%s in %s: %s", what, db->path, words);
 	if (err) {
-		err->sys_errno = (code & 0xff) == SQLITE_FULL ? ENOSPC :
-				 db->handle		      ? sqlite3_system_errno(db->handle) :
-								0;
+		err->sys_errno = (code & 0xff) == SQLITE_FULL ? ENOSPC
+				 : db->handle		      ? sqlite3_system_errno(db->handle)
+							      : 0;
 		/* Our statements are constant texts: SQLite's words hold no value. */
-		sp_error_set_detail(err, db->handle ? sqlite3_errmsg(db->handle) :
-						      sqlite3_errstr(code));
+		sp_error_set_detail(err,
+				    db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
 	}
 	return rc;
 }
@@ -72,16 +72,17 @@ static bool is_busy(int code)
 	return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-/* Pauses without the lock, longer each time and never the same as others; 0 or the cancel's code. */
+/* Pauses without the lock, longer each time and never the same as others; 0 or the cancel's code.
+ */
 static int pause_busy(uint64_t *pause, struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct pollfd fd = { .fd = sp_cancel_fd(cancel), .events = POLLIN };
+	struct pollfd fd = {.fd = sp_cancel_fd(cancel), .events = POLLIN};
 	struct timespec length;
 	uint64_t share;
 
 	sp_random(&share, sizeof(share));
 	share = *pause / 2 + share % *pause;
-	length = (struct timespec){ (time_t)(share / SP_SECOND), (long)(share % SP_SECOND) };
+	length = (struct timespec){(time_t)(share / SP_SECOND), (long)(share % SP_SECOND)};
 	(void)ppoll(&fd, 1, &length, NULL);
 	*pause = *pause * 2 < PAUSE_MAX_NS ? *pause * 2 : PAUSE_MAX_NS;
 	return sp_cancel_check(cancel, err);
@@ -126,14 +127,14 @@ int sqlite_db_exec(struct sqlite_db *db, const char *sql)
  * are strictly typed, and BINARY, the default collation, compares bytes.
  */
 static const char *const migrations[] = {
-	"CREATE TABLE records(key TEXT PRIMARY KEY NOT NULL, provider TEXT NOT NULL, "
-	"sandbox_id TEXT NOT NULL, snapshot_id TEXT, thread_id TEXT NOT NULL, run_id TEXT, "
-	"updated_at INTEGER NOT NULL, fence INTEGER) STRICT, WITHOUT ROWID;",
+    "CREATE TABLE records(key TEXT PRIMARY KEY NOT NULL, provider TEXT NOT NULL, "
+    "sandbox_id TEXT NOT NULL, snapshot_id TEXT, thread_id TEXT NOT NULL, run_id TEXT, "
+    "updated_at INTEGER NOT NULL, fence INTEGER) STRICT, WITHOUT ROWID;",
 
-	"CREATE TABLE leases(key TEXT PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
-	"boot TEXT NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE tokens(last INTEGER NOT NULL) STRICT;"
-	"INSERT INTO tokens(last) VALUES(0);",
+    "CREATE TABLE leases(key TEXT PRIMARY KEY NOT NULL, owner TEXT NOT NULL, "
+    "boot TEXT NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE tokens(last INTEGER NOT NULL) STRICT;"
+    "INSERT INTO tokens(last) VALUES(0);",
 };
 
 /* What a file says about itself. */
@@ -174,12 +175,14 @@ static int judge_head(const struct sqlite_db *db, const struct head *head, struc
 
 	if (!fresh && head->application != SQLITE_APPLICATION)
 		return sp_error_set(err, SP_INVALID,
-				    "%s is a database of another program; name another file", db->path);
+				    "%s is a database of another program; name another file",
+				    db->path);
 	if (head->version > (int64_t)SP_COUNT(migrations))
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s has schema %lld and this program knows %zu: a newer version "
-				    "made it; use that one",
-				    db->path, (long long)head->version, SP_COUNT(migrations));
+		return sp_error_set(
+		    err, SP_UNSUPPORTED,
+		    "%s has schema %lld and this program knows %zu: a newer version "
+		    "made it; use that one",
+		    db->path, (long long)head->version, SP_COUNT(migrations));
 	return 0;
 }
 
@@ -187,7 +190,7 @@ static int judge_head(const struct sqlite_db *db, const struct head *head, struc
 static int migrate(struct sqlite_db *db, void *arg)
 {
 	char mark[96];
-	struct head head = { 0 };
+	struct head head = {0};
 	int rc = sqlite_db_exec(db, "BEGIN IMMEDIATE");
 
 	(void)arg;
@@ -209,13 +212,14 @@ static int migrate(struct sqlite_db *db, void *arg)
 }
 
 /*
- * SQLite would take a file that is shorter than a page for an empty one, and a log beside it for its
- * pages. The file is read through SQLite's own descriptor: closing another would drop its locks.
+ * SQLite would take a file that is shorter than a page for an empty one, and a log beside it for
+ * its pages. The file is read through SQLite's own descriptor: closing another would drop its
+ * locks.
  */
 static int check_magic(struct sqlite_db *db)
 {
 	static const char magic[16] = "SQLite format 3";
-	char begins[sizeof(magic)] = { 0 };
+	char begins[sizeof(magic)] = {0};
 	sqlite3_file *file = NULL;
 	sqlite3_int64 size = 0;
 	int rc = sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
@@ -232,7 +236,7 @@ static int check_magic(struct sqlite_db *db)
 
 static int bring_up(struct sqlite_db *db, struct sp_error *err)
 {
-	struct head head = { 0 };
+	struct head head = {0};
 	int code = check_magic(db), rc;
 
 	if (code != SQLITE_OK)
@@ -257,8 +261,8 @@ static int want_wal(struct sqlite_db *db)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW)
-		rc = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") ? SQLITE_CANTOPEN :
-										 SQLITE_OK;
+		rc = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") ? SQLITE_CANTOPEN
+									       : SQLITE_OK;
 	sqlite3_finalize(stmt);
 	return rc;
 }
@@ -293,7 +297,7 @@ int sqlite_db_open(const struct sp_sqlite_options *options, struct sqlite_db *db
 			  SQLITE_OPEN_EXRESCODE;
 	int code, rc = check_path(options->path, err);
 
-	*db = (struct sqlite_db){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	*db = (struct sqlite_db){.lock = PTHREAD_MUTEX_INITIALIZER};
 	if (rc)
 		return rc;
 	db->busy_ns = (options->busy_ms ? options->busy_ms : BUSY_MS) * SP_MS;
@@ -313,7 +317,7 @@ void sqlite_db_done(struct sqlite_db *db)
 	(void)sqlite3_close(db->handle);
 	free(db->path);
 	pthread_mutex_destroy(&db->lock);
-	*db = (struct sqlite_db){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	*db = (struct sqlite_db){.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 int sqlite_db_prepare(struct sqlite_db *db, const char *sql, sqlite3_stmt **ret_stmt,

@@ -59,13 +59,13 @@ static int take_count(sqlite3_stmt *stmt, void *arg)
 
 static int count(void *self, const char *prefix, uint64_t *ret_count, struct sp_error *err)
 {
-	struct query q = { .sql = "SELECT (SELECT count(*) FROM records "
-				  "WHERE substr(key, 1, length(?1)) = ?1) + "
-				  "(SELECT count(*) FROM leases "
-				  "WHERE substr(key, 1, length(?1)) = ?1)",
-			   .key = prefix,
-			   .row = take_count,
-			   .arg = ret_count };
+	struct query q = {.sql = "SELECT (SELECT count(*) FROM records "
+				 "WHERE substr(key, 1, length(?1)) = ?1) + "
+				 "(SELECT count(*) FROM leases "
+				 "WHERE substr(key, 1, length(?1)) = ?1)",
+			  .key = prefix,
+			  .row = take_count,
+			  .arg = ret_count};
 
 	return query(self, q, "counting", err);
 }
@@ -73,7 +73,7 @@ static int count(void *self, const char *prefix, uint64_t *ret_count, struct sp_
 /* "[type:value]" of each column: nothing reads like something else. */
 static int take_raw(sqlite3_stmt *stmt, void *arg)
 {
-	static const char *const types[] = { "?", "integer", "float", "text", "blob", "null" };
+	static const char *const types[] = {"?", "integer", "float", "text", "blob", "null"};
 	struct sp_buf *out = arg;
 
 	for (int i = 0; i < sqlite3_column_count(stmt); i++) {
@@ -89,11 +89,11 @@ static int take_raw(sqlite3_stmt *stmt, void *arg)
 static int raw(void *self, const char *key, char **ret_text, struct sp_error *err)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(RAW_CEILING);
-	struct query q = { .sql = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, "
-				  "updated_at FROM records WHERE key = ?1",
-			   .key = key,
-			   .row = take_raw,
-			   .arg = &out };
+	struct query q = {.sql = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, "
+				 "updated_at FROM records WHERE key = ?1",
+			  .key = key,
+			  .row = take_raw,
+			  .arg = &out};
 	int rc = query(self, q, "reading a row", err);
 
 	if (!rc && !out.len)
@@ -109,10 +109,10 @@ static int raw(void *self, const char *key, char **ret_text, struct sp_error *er
 static int damage(void *self, const char *key, enum sp_damage how, struct sp_error *err)
 {
 	static const char *const sql[SP_DAMAGE_MAX_] = {
-		[SP_DAMAGE_GARBAGE] = "UPDATE records SET sandbox_id = CAST(x'fffe80' AS TEXT) "
-				      "WHERE key = ?1",
+	    [SP_DAMAGE_GARBAGE] = "UPDATE records SET sandbox_id = CAST(x'fffe80' AS TEXT) "
+				  "WHERE key = ?1",
 	};
-	struct query q = { .key = key };
+	struct query q = {.key = key};
 
 	if ((unsigned)how >= SP_DAMAGE_MAX_ || !sql[how])
 		return sp_error_set(err, SP_UNSUPPORTED, "strict tables take no such value");
@@ -122,7 +122,7 @@ static int damage(void *self, const char *key, enum sp_damage how, struct sp_err
 
 static int expire(void *self, const char *key, struct sp_error *err)
 {
-	struct query q = { .sql = "DELETE FROM leases WHERE key = ?1", .key = key };
+	struct query q = {.sql = "DELETE FROM leases WHERE key = ?1", .key = key};
 	struct door *door = self;
 	int rc = query(door, q, "taking a lease away", err);
 
@@ -158,9 +158,9 @@ static int foreign(struct door *door, bool begin, struct sp_error *err)
 {
 	if (begin)
 		return move_aside(door, err);
-	return rename(door->aside, door->db.path) ?
-		       sp_error_set_errno(err, errno, "%s cannot be put back", door->db.path) :
-		       0;
+	return rename(door->aside, door->db.path)
+		   ? sp_error_set_errno(err, errno, "%s cannot be put back", door->db.path)
+		   : 0;
 }
 
 static int newer(struct door *door, bool begin, struct sp_error *err)
@@ -208,17 +208,17 @@ static void close_door(void *self)
 }
 
 static const struct sp_backdoor_ops ops = {
-	.version = SP_BACKDOOR_VERSION,
-	.count = count,
-	.raw = raw,
-	.damage = damage,
-	.trouble = trouble,
-	.expire = expire,
-	.close = close_door,
+    .version = SP_BACKDOOR_VERSION,
+    .count = count,
+    .raw = raw,
+    .damage = damage,
+    .trouble = trouble,
+    .expire = expire,
+    .close = close_door,
 };
 
-int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options,
-			    struct sp_backdoor *ret_door, struct sp_error *err)
+int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options, struct sp_backdoor *ret_door,
+			    struct sp_error *err)
 {
 	struct door *door = calloc(1, sizeof(*door));
 	int rc;
@@ -230,6 +230,6 @@ int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options,
 		close_door(door);
 		return rc;
 	}
-	*ret_door = (struct sp_backdoor){ &ops, door };
+	*ret_door = (struct sp_backdoor){&ops, door};
 	return 0;
 }

@@ -59,10 +59,10 @@ struct sqlite_lock {
 static const struct sp_lock_capabilities *capabilities(void *self)
 {
 	static const struct sp_lock_capabilities declared = {
-		.version = SP_LOCK_CAPABILITIES_VERSION,
-		.lease = true,
-		.multi_process = true,
-		.fence = true,
+	    .version = SP_LOCK_CAPABILITIES_VERSION,
+	    .lease = true,
+	    .multi_process = true,
+	    .fence = true,
 	};
 
 	(void)self;
@@ -164,8 +164,8 @@ static int try_take(struct sqlite_db *db, void *arg)
 /* Until this process is the one whose row stands. */
 static int compete(struct lease *lease, struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct pollfd fd = { .fd = sp_cancel_fd(cancel), .events = POLLIN };
-	struct attempt attempt = { .lease = lease };
+	struct pollfd fd = {.fd = sp_cancel_fd(cancel), .events = POLLIN};
+	struct attempt attempt = {.lease = lease};
 	int rc, pause = LOOK_MIN_MS;
 
 	for (;;) {
@@ -234,7 +234,7 @@ static void keep_all(struct sqlite_lock *service)
 static void *beat(void *arg)
 {
 	struct sqlite_lock *service = arg;
-	struct pollfd stop = { .fd = service->stop_fd, .events = POLLIN };
+	struct pollfd stop = {.fd = service->stop_fd, .events = POLLIN};
 
 	while (poll(&stop, 1, (int)service->beat_ms) <= 0)
 		keep_all(service);
@@ -312,10 +312,10 @@ static void lease_release(void *self)
 }
 
 static const struct sp_lease_ops lease_ops = {
-	.version = SP_LEASE_VERSION,
-	.fence = lease_fence,
-	.lost = lease_lost,
-	.release = lease_release,
+    .version = SP_LEASE_VERSION,
+    .fence = lease_fence,
+    .lost = lease_lost,
+    .release = lease_release,
 };
 
 static struct lease *new_lease(struct sqlite_lock *service, const char *key)
@@ -359,7 +359,7 @@ static int acquire(void *self, const char *key, struct sp_cancel *cancel,
 	lease->next = service->leases;
 	service->leases = lease;
 	pthread_mutex_unlock(&service->lock);
-	*ret_lease = (struct sp_lease){ &lease_ops, lease };
+	*ret_lease = (struct sp_lease){&lease_ops, lease};
 	return 0;
 }
 
@@ -387,10 +387,10 @@ static void close_lock(void *self)
 }
 
 static const struct sp_lock_ops ops = {
-	.version = SP_LOCK_VERSION,
-	.capabilities = capabilities,
-	.acquire = acquire,
-	.close = close_lock,
+    .version = SP_LOCK_VERSION,
+    .capabilities = capabilities,
+    .acquire = acquire,
+    .close = close_lock,
 };
 
 static int prepare(struct sqlite_lock *service, struct sp_error *err)
@@ -399,15 +399,13 @@ static int prepare(struct sqlite_lock *service, struct sp_error *err)
 		sqlite3_stmt **stmt;
 		const char *sql;
 	} rows[] = {
-		{ &service->look,
-		  "SELECT 1 FROM leases WHERE key = ?1 AND boot = ?2 AND expires > ?3" },
-		{ &service->take,
-		  "INSERT OR REPLACE INTO leases(key, owner, boot, expires) VALUES(?1, ?2, ?3, ?4)" },
-		{ &service->token, "UPDATE tokens SET last = last + 1 RETURNING last" },
-		{ &service->extend,
-		  "UPDATE leases SET expires = ?3 WHERE key = ?1 AND owner = ?2" },
-		{ &service->check, "SELECT 1 FROM leases WHERE key = ?1 AND owner = ?2" },
-		{ &service->release, "DELETE FROM leases WHERE key = ?1 AND owner = ?2" },
+	    {&service->look, "SELECT 1 FROM leases WHERE key = ?1 AND boot = ?2 AND expires > ?3"},
+	    {&service->take,
+	     "INSERT OR REPLACE INTO leases(key, owner, boot, expires) VALUES(?1, ?2, ?3, ?4)"},
+	    {&service->token, "UPDATE tokens SET last = last + 1 RETURNING last"},
+	    {&service->extend, "UPDATE leases SET expires = ?3 WHERE key = ?1 AND owner = ?2"},
+	    {&service->check, "SELECT 1 FROM leases WHERE key = ?1 AND owner = ?2"},
+	    {&service->release, "DELETE FROM leases WHERE key = ?1 AND owner = ?2"},
 	};
 	int rc = 0;
 
@@ -437,6 +435,6 @@ int sp_sqlite_lock_open(const struct sp_sqlite_options *options, struct sp_lock 
 		close_lock(service);
 		return rc;
 	}
-	*ret_lock = (struct sp_lock){ &ops, service };
+	*ret_lock = (struct sp_lock){&ops, service};
 	return 0;
 }

@@ -24,19 +24,23 @@ struct sp_sqlite_options {
 	uint32_t beat_ms;
 };
 
-#define SP_SQLITE_OPTIONS_INIT { .version = SP_SQLITE_OPTIONS_VERSION }
+#define SP_SQLITE_OPTIONS_INIT                                                                     \
+	{                                                                                          \
+		.version = SP_SQLITE_OPTIONS_VERSION                                               \
+	}
 
 /*
  * Opens the store, or the lock service; each has a connection of its own. The file gets its tables
- * on first use. SP_INVALID: the path is a folder, or the file is of another program; SP_UNSUPPORTED: a newer
- * program made it; SP_PROTOCOL: it is damaged; SP_DENIED, SP_IO, SP_UNAVAILABLE (locked).
+ * on first use. SP_INVALID: the path is a folder, or the file is of another program;
+ * SP_UNSUPPORTED: a newer program made it; SP_PROTOCOL: it is damaged; SP_DENIED, SP_IO,
+ * SP_UNAVAILABLE (locked).
  */
 int sp_sqlite_store_open(const struct sp_sqlite_options *options, struct sp_store *ret_store,
 			 struct sp_error *err);
 int sp_sqlite_lock_open(const struct sp_sqlite_options *options, struct sp_lock *ret_lock,
 			struct sp_error *err);
 /* Opens the back door of the file. */
-int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options,
-			    struct sp_backdoor *ret_door, struct sp_error *err);
+int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options, struct sp_backdoor *ret_door,
+			    struct sp_error *err);
 
 #endif

@@ -26,10 +26,10 @@ struct sqlite_store {
 static const struct sp_store_capabilities *capabilities(void *self)
 {
 	static const struct sp_store_capabilities declared = {
-		.version = SP_STORE_CAPABILITIES_VERSION,
-		.durable = true,
-		.multi_process = true,
-		.fence = true,
+	    .version = SP_STORE_CAPABILITIES_VERSION,
+	    .durable = true,
+	    .multi_process = true,
+	    .fence = true,
 	};
 
 	(void)self;
@@ -122,7 +122,7 @@ static int get(void *self, const char *key, struct sp_record *ret_record, bool *
 	       struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sqlite_store *store = self;
-	struct get get = { .store = store, .key = key, .record = SP_RECORD_INIT };
+	struct get get = {.store = store, .key = key, .record = SP_RECORD_INIT};
 	int rc = sp_stores_check_key(key, err);
 
 	if (!rc)
@@ -180,11 +180,12 @@ static int upsert(void *self, const struct sp_record *record, const uint64_t *fe
 		  struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sqlite_store *store = self;
-	struct upsert upsert = { .store = store, .record = record, .fence = fence };
+	struct upsert upsert = {.store = store, .record = record, .fence = fence};
 	int rc = sp_stores_check_record(record, err);
 
 	if (!rc)
-		rc = sqlite_db_run(&store->db, try_upsert, &upsert, "writing a record", cancel, err);
+		rc =
+		    sqlite_db_run(&store->db, try_upsert, &upsert, "writing a record", cancel, err);
 	if (!rc && upsert.refused)
 		rc = sp_error_set(err, SP_CONFLICT,
 				  "the record was written under a newer lock; this holder has lost "
@@ -213,11 +214,10 @@ static int try_del(struct sqlite_db *db, void *arg)
 static int del(void *self, const char *key, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sqlite_store *store = self;
-	struct del del = { .store = store, .key = key };
+	struct del del = {.store = store, .key = key};
 	int rc = sp_stores_check_key(key, err);
 
-	return rc ? rc :
-		    sqlite_db_run(&store->db, try_del, &del, "deleting a record", cancel, err);
+	return rc ? rc : sqlite_db_run(&store->db, try_del, &del, "deleting a record", cancel, err);
 }
 
 /* ---- opening ---- */
@@ -234,12 +234,12 @@ static void close_store(void *self)
 }
 
 static const struct sp_store_ops ops = {
-	.version = SP_STORE_VERSION,
-	.capabilities = capabilities,
-	.get = get,
-	.upsert = upsert,
-	.del = del,
-	.close = close_store,
+    .version = SP_STORE_VERSION,
+    .capabilities = capabilities,
+    .get = get,
+    .upsert = upsert,
+    .del = del,
+    .close = close_store,
 };
 
 static int prepare(struct sqlite_store *store, struct sp_error *err)
@@ -251,16 +251,16 @@ static int prepare(struct sqlite_store *store, struct sp_error *err)
 
 	if (!rc)
 		rc = sqlite_db_prepare(
-			&store->db,
-			"INSERT INTO records(key, provider, sandbox_id, snapshot_id, thread_id, "
-			"run_id, updated_at, fence) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-			"ON CONFLICT(key) DO UPDATE SET provider = excluded.provider, "
-			"sandbox_id = excluded.sandbox_id, snapshot_id = excluded.snapshot_id, "
-			"thread_id = excluded.thread_id, run_id = excluded.run_id, "
-			"updated_at = excluded.updated_at, fence = coalesce(excluded.fence, fence) "
-			"WHERE excluded.fence IS NULL OR records.fence IS NULL "
-			"OR excluded.fence >= records.fence",
-			&store->upsert, err);
+		    &store->db,
+		    "INSERT INTO records(key, provider, sandbox_id, snapshot_id, thread_id, "
+		    "run_id, updated_at, fence) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+		    "ON CONFLICT(key) DO UPDATE SET provider = excluded.provider, "
+		    "sandbox_id = excluded.sandbox_id, snapshot_id = excluded.snapshot_id, "
+		    "thread_id = excluded.thread_id, run_id = excluded.run_id, "
+		    "updated_at = excluded.updated_at, fence = coalesce(excluded.fence, fence) "
+		    "WHERE excluded.fence IS NULL OR records.fence IS NULL "
+		    "OR excluded.fence >= records.fence",
+		    &store->upsert, err);
 	if (!rc)
 		rc = sqlite_db_prepare(&store->db, "DELETE FROM records WHERE key = ?1",
 				       &store->del, err);
@@ -282,6 +282,6 @@ int sp_sqlite_store_open(const struct sp_sqlite_options *options, struct sp_stor
 		close_store(store);
 		return rc;
 	}
-	*ret_store = (struct sp_store){ &ops, store };
+	*ret_store = (struct sp_store){&ops, store};
 	return 0;
 }
