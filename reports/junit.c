@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <reports/junit.h>
 
-#include <errno.h>
-#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <base/buf.h>
 #include <base/cleanup.h>
 #include <base/clock.h>
-#include <base/files.h>
 #include <base/utf8.h>
+#include <reports/index.h>
+#include <reports/judged.h>
+#include <reports/out.h>
 #include <reports/xml.h>
 
-/* One file in memory; the split keeps real ones far below it. */
+/* One suite in memory; the split keeps real ones far below it. */
 #define FILE_CEILING ((size_t)1 << 30)
 /* What consumers keep of a failing case's text (Jenkins: 100,000 characters). */
 #define TEXT_MAX (64 * 1024)
@@ -30,18 +32,26 @@ struct counts {
 };
 
 struct writer {
-	const struct sp_results *results;
+	struct sp_judged judged;
 	const char *path;
 	struct sp_junit_limits limits;
+	/* The open part, if any, and its number. */
+	struct sp_out out;
 	unsigned part;
-	/* Suites of this part that are finished, the open one's testcases, and its counts. */
-	struct sp_buf done, suite;
-	const char *suite_name;
+	char *part_path;
+	/* The open suite: its testcases, counts, and the first run that is in it. */
+	struct sp_buf suite;
+	const char *suite_name, *label;
 	struct counts counts;
+	const struct sp_results *run;
 	/* Testcases and suites of this part. */
 	size_t n_cases, n_suites;
-	/* Every "classname name" that was given out (tsearch). */
-	void *names;
+	/* Suites of all cases as "suite\nlabel", and the number of each case in that list. */
+	struct sp_index groups;
+	char **group_names;
+	size_t n_group_names;
+	/* Every "classname\nname" that was given out, as hashes. */
+	struct name_set { uint64_t *slots; size_t size, len; } names;
 };
 
 /* ---- Pieces of XML ---- */
@@ -116,25 +126,54 @@ static void add_outcome(struct sp_buf *buf, const char *tag, const char *type, c
 
 /* ---- Unique names ---- */
 
-static int compare_names(const void *a, const void *b)
+static uint64_t add_hash(uint64_t h, const char *text)
 {
-	return strcmp(a, b);
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return (h ^ '\n') * UINT64_C(0x100000001b3);
 }
 
-/* True when "classname name" was free, and is taken now. */
+/* True when the hash was not there, and is now. */
+static bool put_hash(struct name_set *set, uint64_t h)
+{
+	size_t at = (h ^ h >> 32) & (set->size - 1);
+
+	while (set->slots[at] && set->slots[at] != h)
+		at = (at + 1) & (set->size - 1);
+	if (set->slots[at])
+		return false;
+	set->slots[at] = h;
+	set->len++;
+	return true;
+}
+
+static bool grow_names(struct name_set *set)
+{
+	struct name_set grown = { .size = set->size ? set->size * 2 : 256 };
+
+	if (set->len * 3 < set->size * 2)
+		return true;
+	grown.slots = calloc(grown.size, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < set->size; i++)
+		if (set->slots[i])
+			put_hash(&grown, set->slots[i]);
+	free(set->slots);
+	*set = grown;
+	return true;
+}
+
+/*
+ * True when "classname name" was free, and is taken now. Only a hash is kept: should two ever meet, a
+ * name gets a number that it would not have needed.
+ */
 static bool take_name(struct writer *w, const char *classname, const char *name)
 {
-	struct sp_buf key SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
-	char *copy;
-	void *node;
+	uint64_t h = add_hash(add_hash(UINT64_C(0xcbf29ce484222325), classname), name);
 
-	sp_buf_addf(&key, "%s\n%s", classname, name);
-	copy = sp_buf_take(&key, NULL);
-	node = copy ? tsearch(copy, &w->names, compare_names) : NULL;
-	if (node && *(char **)node == copy)
-		return true;
-	free(copy);
-	return !node; /* Without memory uniqueness is given up rather than the report. */
+	/* Without memory uniqueness is given up rather than the report. */
+	return !grow_names(&w->names) || put_hash(&w->names, h ? h : 1);
 }
 
 /*
@@ -166,47 +205,69 @@ static void add_unique_name(struct writer *w, const char *classname, const char 
 
 /* ---- Suites and files ---- */
 
-static void add_properties(struct sp_buf *buf, const struct sp_results *results)
+/* Seeds of all runs that are reported, since a shard has its own. */
+static void add_seeds(struct sp_buf *seeds, const struct sp_judged *judged)
 {
-	const struct sp_result_run *run = &results->run;
-	char seed[32];
+	for (size_t i = 0; i < judged->set->n_runs; i++)
+		if (sp_judged_has(judged, &judged->set->runs[i]))
+			sp_buf_addf(seeds, "%s%llu", seeds->len ? " " : "",
+				    (unsigned long long)judged->set->runs[i].run.seed);
+}
 
-	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->seed);
+static void add_properties(struct sp_buf *buf, const struct writer *w)
+{
+	const struct sp_result_run *run = &w->run->run;
+	struct sp_buf seeds SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_result_end total;
+
+	add_seeds(&seeds, &w->judged);
+	sp_judged_total(&w->judged, &total);
 	sp_buf_adds(buf, "  <properties>\n");
 	add_property(buf, "subjects", run->subjects);
 	add_property(buf, "sandproof_version", run->program_version);
 	add_property(buf, "suite_version", run->suite_version);
 	add_property(buf, "requirements_sha256", run->requirements_sha256);
-	add_property(buf, "seed", seed);
+	if (sp_results_same_requirements(w->judged.set, NULL))
+		add_property(buf, "requirements", "mixed");
+	add_property(buf, "seed", sp_buf_str(&seeds));
 	add_property(buf, "defect", run->defect);
-	add_property(buf, "complete",
-		     results->complete && !results->end.interrupted ? "true" : "false");
+	add_property(buf, "complete", total.interrupted ? "false" : "true");
 	sp_buf_adds(buf, "  </properties>\n");
+}
+
+/* Name of the suite as it is shown: with its subject where there are several. */
+static void add_suite_name(struct sp_buf *buf, const struct writer *w)
+{
+	sp_buf_adds(buf, w->suite_name);
+	if (w->label)
+		sp_buf_addf(buf, " [%s]", w->label);
 }
 
 static void close_suite(struct writer *w)
 {
+	struct sp_buf name SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf *to = &w->out.buf;
 	const struct counts *c = &w->counts;
 	char stamp[32] = "";
 
 	if (!c->tests)
 		return;
-	sp_wall_format(w->results->run.start, stamp, sizeof(stamp));
+	add_suite_name(&name, w);
+	sp_wall_format(w->run->run.start, stamp, sizeof(stamp));
 	stamp[strcspn(stamp, "Z")] = '\0';
-	sp_buf_adds(&w->done, " <testsuite");
-	add_attribute(&w->done, "name", w->suite_name);
-	add_attribute(&w->done, "timestamp", stamp);
-	add_attribute(&w->done, "hostname", w->results->run.host);
-	sp_buf_addf(&w->done,
-		    " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" id=\"%zu\"",
+	sp_buf_adds(to, " <testsuite");
+	add_attribute(to, "name", sp_buf_str(&name));
+	add_attribute(to, "timestamp", stamp);
+	add_attribute(to, "hostname", w->run->run.host);
+	sp_buf_addf(to, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" id=\"%zu\"",
 		    c->tests, c->failures, c->errors, c->skipped, w->n_suites++);
-	add_attribute(&w->done, "package", "sandproof");
-	add_time(&w->done, c->ms);
-	sp_buf_adds(&w->done, ">\n");
-	add_properties(&w->done, w->results);
-	sp_buf_add(&w->done, sp_buf_str(&w->suite), w->suite.len);
-	sp_buf_adds(&w->done, " </testsuite>\n");
+	add_attribute(to, "package", "sandproof");
+	add_time(to, c->ms);
+	sp_buf_adds(to, ">\n");
+	add_properties(to, w);
+	sp_out_write(&w->out, w->suite.data, w->suite.len);
 	sp_buf_clear(&w->suite);
+	sp_buf_adds(to, " </testsuite>\n");
 	w->counts = (struct counts){ 0 };
 }
 
@@ -226,31 +287,42 @@ static char *part_path(const char *path, unsigned part)
 	return made;
 }
 
-/* Writes what is collected as one file and starts the next. */
-static int flush_part(struct writer *w, struct sp_error *err)
+/* Opens the part that the next suite goes to, unless one is open. */
+static int open_part(struct writer *w, struct sp_error *err)
 {
-	struct sp_buf file SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
-	char *path SP_FREE = NULL;
 	int rc;
 
-	close_suite(w);
+	if (w->out.fd >= 0)
+		return 0;
 	w->part++;
-	sp_buf_adds(&file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	free(w->part_path);
+	w->part_path = part_path(w->path, w->part);
+	if (!w->part_path)
+		return sp_error_set(err, SP_INTERNAL, "no memory for the report %s", w->path);
+	rc = sp_out_open(&w->out, w->part_path, err);
+	if (rc)
+		return rc;
+	w->out.buf.ceiling = FILE_CEILING;
+	sp_buf_adds(&w->out.buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	if (w->part > 1)
-		sp_buf_addf(&file, PART_MARK "%u -->\n", w->part);
-	sp_buf_adds(&file, "<testsuites>\n");
-	sp_buf_add(&file, sp_buf_str(&w->done), w->done.len);
-	sp_buf_adds(&file, "</testsuites>\n");
-	path = part_path(w->path, w->part);
-	if (file.error || w->done.error || w->suite.error || !path)
-		return sp_error_set(err, SP_INTERNAL, "the JUnit report %s is too large for memory",
-				    w->path);
-	sp_buf_clear(&w->done);
+		sp_buf_addf(&w->out.buf, PART_MARK "%u -->\n", w->part);
+	sp_buf_adds(&w->out.buf, "<testsuites>\n");
+	return 0;
+}
+
+/* Ends the open part. */
+static int close_part(struct writer *w, struct sp_error *err)
+{
+	int rc = open_part(w, err);
+
+	if (rc)
+		return rc;
+	close_suite(w);
+	sp_buf_adds(&w->out.buf, "</testsuites>\n");
 	w->n_cases = w->n_suites = 0;
-	if (strcmp(w->path, "-"))
-		return sp_write_file(path, sp_buf_str(&file), file.len, 0644, err);
-	rc = sp_write_all(STDOUT_FILENO, sp_buf_str(&file), file.len);
-	return rc ? sp_error_set_errno(err, -rc, "cannot write the report to standard output") : 0;
+	rc = sp_out_close(&w->out, err);
+	sp_out_done(&w->out);
+	return rc;
 }
 
 /* Removes the parts that an earlier, longer report left: a consumer would merge them. */
@@ -275,18 +347,20 @@ static void remove_stale_parts(const struct writer *w)
 static int add_testcase(struct writer *w, const struct sp_buf *testcase,
 			const struct counts *counts, struct sp_error *err)
 {
-	size_t bytes = w->done.len + w->suite.len + testcase->len + 2 * SUITE_OVERHEAD;
+	uint64_t bytes = w->out.written + w->out.buf.len + w->suite.len + testcase->len +
+			 2 * SUITE_OVERHEAD;
 	bool full = w->n_cases >= w->limits.max_cases || bytes > w->limits.max_bytes;
+	int rc = 0;
 
 	if (testcase->error)
 		return sp_error_set(err, SP_INTERNAL, "a testcase of %s is too large for memory",
 				    w->path);
-	if (full && w->n_cases && strcmp(w->path, "-")) {
-		int rc = flush_part(w, err);
-
-		if (rc)
-			return rc;
-	}
+	if (full && w->n_cases && strcmp(w->path, "-"))
+		rc = close_part(w, err);
+	if (!rc)
+		rc = open_part(w, err);
+	if (rc)
+		return rc;
 	sp_buf_add(&w->suite, sp_buf_str(testcase), testcase->len);
 	w->n_cases++;
 	w->counts.tests++;
@@ -364,15 +438,27 @@ static void add_verdict(struct sp_buf *out, const struct sp_result_case *c, stru
 		out->error = body.error;
 }
 
+/* Jenkins takes everything before the last dot of a classname for a package. */
+static void add_classname(struct sp_buf *buf, const struct writer *w)
+{
+	sp_buf_addf(buf, "sandproof.%s", w->suite_name);
+	if (!w->label)
+		return;
+	sp_buf_adds(buf, " [");
+	for (const char *p = w->label; *p; p++)
+		sp_buf_addc(buf, *p == '.' ? '_' : *p);
+	sp_buf_addc(buf, ']');
+}
+
 static void open_testcase(struct writer *w, struct sp_buf *out, const char *name,
 			  const char *subject, int64_t ms)
 {
 	struct sp_buf classname SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf unique SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
 
-	sp_buf_addf(&classname, "sandproof.%s", w->suite_name);
-	add_unique_name(w, sp_buf_str(&classname), name && *name ? name : "unnamed", subject,
-			&unique);
+	add_classname(&classname, w);
+	add_unique_name(w, sp_buf_str(&classname), name && *name ? name : "unnamed",
+			w->label ? NULL : subject, &unique);
 	sp_buf_adds(out, "  <testcase");
 	add_attribute(out, "name", sp_buf_str(&unique));
 	add_attribute(out, "classname", sp_buf_str(&classname));
@@ -426,18 +512,18 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* All that one case left behind is one testcase. */
-static int add_leak(struct writer *w, const struct sp_result_leak *leak, struct sp_error *err)
+static int add_leak(struct writer *w, const struct sp_results *r, const struct sp_result_leak *leak,
+		    struct sp_error *err)
 {
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
 	struct sp_buf name SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf message SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
-	const struct sp_results *r = w->results;
 
-	for (size_t i = 0; i < r->n_leaks; i++) {
-		if (!same_text(r->leaks[i].id, leak->id))
+	for (const struct sp_result_leak *l = leak; l < r->leaks + r->n_leaks; l++) {
+		if (!same_text(l->id, leak->id))
 			continue;
-		sp_buf_addf(&body, "\n%s: ", r->leaks[i].kind ? r->leaks[i].kind : "leak");
-		add_bounded(&body, r->leaks[i].message ? r->leaks[i].message : "", TEXT_MAX);
+		sp_buf_addf(&body, "\n%s: ", l->kind ? l->kind : "leak");
+		add_bounded(&body, l->message ? l->message : "", TEXT_MAX);
 	}
 	sp_buf_addc(&body, '\n');
 	sp_buf_addf(&message, "left behind (%s): %s", leak->kind ? leak->kind : "leak",
@@ -447,23 +533,6 @@ static int add_leak(struct writer *w, const struct sp_result_leak *leak, struct 
 			 err);
 }
 
-/* Suite under which a leak is reported: the one of its case, else "leaks". */
-static const char *leak_suite(const struct sp_results *results, const struct sp_result_leak *leak)
-{
-	for (size_t i = 0; leak->id && i < results->n_cases; i++)
-		if (same_text(results->cases[i].id, leak->id) && results->cases[i].suite)
-			return results->cases[i].suite;
-	return "leaks";
-}
-
-static bool is_first_leak(const struct sp_results *results, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (same_text(results->leaks[i].id, results->leaks[at].id))
-			return false;
-	return true;
-}
-
 /* ---- The report ---- */
 
 static const char *case_suite(const struct sp_result_case *c)
@@ -471,83 +540,187 @@ static const char *case_suite(const struct sp_result_case *c)
 	return c->suite && *c->suite ? c->suite : "unnamed";
 }
 
-/* Cases and leaks of one suite. */
-static int add_suite(struct writer *w, const char *suite, struct sp_error *err)
+/* Number of the group that a suite of a subject is, put in if it is not there; its key is kept by the writer. */
+static size_t group_of(struct writer *w, const char *suite, const char *label)
 {
-	const struct sp_results *r = w->results;
+	char *key SP_FREE = NULL, **grown;
+	bool is_new = false;
+	size_t at;
+
+	if (asprintf(&key, "%s\n%s", suite, label ? label : "") < 0) {
+		key = NULL;
+		return SP_INDEX_NONE;
+	}
+	at = sp_index_put(&w->groups, key, &is_new);
+	if (at == SP_INDEX_NONE || !is_new)
+		return at;
+	grown = reallocarray(w->group_names, w->n_group_names + 1, sizeof(*grown));
+	/* The index holds the key already: it stays, unowned. */
+	if (grown) {
+		w->group_names = grown;
+		grown[w->n_group_names++] = key;
+	}
+	key = NULL;
+	return at;
+}
+
+/* Where the writer is while it looks for what belongs to one group. */
+struct group_pass {
+	size_t group;
+	/* What the last case was, since neighbours are mostly of one group. */
+	const char *suite, *subject;
+	size_t last;
+};
+
+static size_t case_group(struct writer *w, const struct sp_results *r, const struct sp_result_case *c,
+			 struct group_pass *pass)
+{
+	if (!pass->suite || pass->suite != c->suite || pass->subject != c->subject) {
+		pass->suite = c->suite;
+		pass->subject = c->subject;
+		pass->last = group_of(w, case_suite(c), sp_judged_label(&w->judged, r, c->subject));
+	}
+	return pass->last;
+}
+
+static void open_suite(struct writer *w, const struct sp_results *run, const char *suite,
+		       const char *label)
+{
+	w->suite_name = suite;
+	w->label = label;
+	w->run = run;
+}
+
+/* Cases and leaks of one run that belong to one group. */
+static int add_of_run(struct writer *w, const struct sp_results *r, struct group_pass *pass,
+		      struct sp_error *err)
+{
+	struct sp_index seen = SP_INDEX_INIT;
 	int rc = 0;
 
-	close_suite(w);
-	w->suite_name = suite;
-	for (size_t i = 0; !rc && i < r->n_cases; i++)
-		if (!strcmp(case_suite(&r->cases[i]), suite))
-			rc = add_case(w, &r->cases[i], err);
-	for (size_t i = 0; !rc && i < r->n_leaks; i++)
-		if (!strcmp(leak_suite(r, &r->leaks[i]), suite) && is_first_leak(r, i))
-			rc = add_leak(w, &r->leaks[i], err);
+	pass->suite = NULL;
+	for (size_t i = 0; !rc && i < r->n_cases; i++) {
+		const struct sp_result_case *c = &r->cases[i];
+
+		if (case_group(w, r, c, pass) != pass->group)
+			continue;
+		if (!w->run)
+			open_suite(w, r, case_suite(c), sp_judged_label(&w->judged, r, c->subject));
+		rc = add_case(w, c, err);
+	}
+	for (size_t i = 0; !rc && i < r->n_leaks; i++) {
+		const char *subject, *suite = sp_leak_suite(r, &r->leaks[i], &subject);
+		const char *label = subject ? sp_judged_label(&w->judged, r, subject) : NULL;
+		bool first = false;
+
+		if (group_of(w, suite, label) != pass->group)
+			continue;
+		sp_index_put(&seen, r->leaks[i].id, &first);
+		if (!w->run)
+			open_suite(w, r, suite, label);
+		if (first)
+			rc = add_leak(w, r, &r->leaks[i], err);
+	}
+	sp_index_done(&seen);
 	return rc;
 }
 
-static bool is_first_of_suite(const struct sp_results *results, size_t at)
+static int add_group(struct writer *w, size_t group, struct sp_error *err)
 {
-	for (size_t i = at; i-- > 0;)
-		if (!strcmp(case_suite(&results->cases[i]), case_suite(&results->cases[at])))
-			return false;
-	return true;
+	const struct sp_results_set *set = w->judged.set;
+	struct group_pass pass = { .group = group };
+	int rc = 0;
+
+	w->run = NULL;
+	for (size_t i = 0; !rc && i < set->n_runs; i++)
+		if (sp_judged_has(&w->judged, &set->runs[i]))
+			rc = add_of_run(w, &set->runs[i], &pass, err);
+	if (!rc && w->out.fd >= 0)
+		close_suite(w);
+	return rc;
 }
 
-static int add_run(struct writer *w, struct sp_error *err)
+/* A run that is not whole must not look green. */
+static int add_troubles(struct writer *w, struct sp_error *err)
 {
-	const struct sp_results *r = w->results;
-	const char *why = r->complete ? "the run was interrupted: not every case has a result" :
-					"the run was cut off: not every case has a result";
+	const struct sp_results_set *set = w->judged.set;
+	int rc = 0;
 
-	if (r->complete && !r->end.interrupted)
-		return 0;
-	close_suite(w);
-	w->suite_name = "run";
-	return add_extra(w, "complete", "error", why, why, err);
+	for (size_t i = 0; !rc && i < set->n_runs; i++) {
+		const char *why = sp_run_trouble(&set->runs[i]);
+
+		if (!why || !sp_judged_has(&w->judged, &set->runs[i]))
+			continue;
+		open_suite(w, &set->runs[i], "run", NULL);
+		rc = add_extra(w, "complete", "error", why, why, err);
+	}
+	return rc;
+}
+
+/* Finds all groups, in the order in which they appear. */
+static void find_groups(struct writer *w)
+{
+	const struct sp_results_set *set = w->judged.set;
+
+	for (size_t i = 0; i < set->n_runs; i++) {
+		const struct sp_results *r = &set->runs[i];
+		struct group_pass pass = { .group = 0 };
+
+		for (size_t c = 0; sp_judged_has(&w->judged, r) && c < r->n_cases; c++)
+			(void)case_group(w, r, &r->cases[c], &pass);
+	}
+	(void)group_of(w, "leaks", NULL);
 }
 
 static int write_all(struct writer *w, struct sp_error *err)
 {
-	const struct sp_results *r = w->results;
-	bool others = false;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < r->n_cases; i++)
-		if (is_first_of_suite(r, i))
-			rc = add_suite(w, case_suite(&r->cases[i]), err);
-	for (size_t i = 0; i < r->n_leaks; i++)
-		others |= !strcmp(leak_suite(r, &r->leaks[i]), "leaks");
-	if (!rc && others)
-		rc = add_suite(w, "leaks", err);
+	find_groups(w);
+	for (size_t i = 0; !rc && i < w->groups.len; i++)
+		rc = add_group(w, i, err);
 	if (!rc)
-		rc = add_run(w, err);
-	return rc ? rc : flush_part(w, err);
+		rc = add_troubles(w, err);
+	return rc ? rc : close_part(w, err);
 }
 
-int sp_junit_write(const struct sp_results *results, const char *path,
-		   const struct sp_junit_limits *limits, unsigned *ret_files, struct sp_error *err)
+static void writer_done(struct writer *w)
+{
+	for (size_t i = 0; i < w->n_group_names; i++)
+		free(w->group_names[i]);
+	free(w->group_names);
+	sp_index_done(&w->groups);
+	free(w->names.slots);
+	sp_buf_done(&w->suite);
+	sp_out_done(&w->out);
+	free(w->part_path);
+	sp_judged_done(&w->judged);
+}
+
+int sp_junit_write_split(const struct sp_results_set *set, const char *path,
+			 const struct sp_junit_limits *limits, unsigned *ret_files,
+			 struct sp_error *err)
 {
 	struct writer w = {
-		.results = results,
 		.path = path,
 		.limits = { limits && limits->max_cases ? limits->max_cases : SP_JUNIT_MAX_CASES,
 			    limits && limits->max_bytes ? limits->max_bytes : SP_JUNIT_MAX_BYTES },
-		.done = SP_BUF_INIT(FILE_CEILING),
+		.out = SP_OUT_INIT,
 		.suite = SP_BUF_INIT(FILE_CEILING),
 	};
-	int rc = write_all(&w, err);
+	int rc = sp_judged_make(set, &w.judged, err);
 
-	tdestroy(w.names, free);
-	sp_buf_done(&w.done);
-	sp_buf_done(&w.suite);
-	if (rc)
-		return rc;
-	if (strcmp(path, "-"))
+	if (!rc)
+		rc = write_all(&w, err);
+	if (!rc && strcmp(path, "-"))
 		remove_stale_parts(&w);
-	if (ret_files)
+	if (!rc && ret_files)
 		*ret_files = w.part;
-	return 0;
+	writer_done(&w);
+	return rc;
+}
+
+int sp_junit_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
+{
+	return sp_junit_write_split(set, path, NULL, NULL, err);
 }

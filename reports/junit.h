@@ -7,7 +7,7 @@
  * Verdicts: pass and warn (text in system-out) are bare testcases, fail and
  * xpass hold <failure>, skip and xfail <skipped>, error <error>; what a case
  * left behind is one failing testcase "leak.<case>". A run that was cut off or
- * interrupted ends with an <error> that says so.
+ * interrupted ends with an <error> that says so. Where there are several subjects, a suite is one of a subject.
  */
 #ifndef SP_REPORTS_JUNIT_H
 #define SP_REPORTS_JUNIT_H
@@ -29,7 +29,10 @@ struct sp_junit_limits {
  * of an earlier, longer report are removed. "-" is standard output, never split.
  * `limits` and `ret_files` (number of files) may be NULL. SP_IO names the file.
  */
-int sp_junit_write(const struct sp_results *results, const char *path,
-		   const struct sp_junit_limits *limits, unsigned *ret_files, struct sp_error *err);
+int sp_junit_write_split(const struct sp_results_set *set, const char *path,
+			 const struct sp_junit_limits *limits, unsigned *ret_files,
+			 struct sp_error *err);
+/* Same with the limits above. */
+int sp_junit_write(const struct sp_results_set *set, const char *path, struct sp_error *err);
 
 #endif

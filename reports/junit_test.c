@@ -15,6 +15,7 @@
 /* A results value as the reader gives it, and a folder for the report. */
 struct fixture {
 	struct sp_results results;
+	struct sp_results_set set;
 	char *dir;
 	char *path;
 };
@@ -29,6 +30,7 @@ static void open_fixture(struct fixture *f, struct sp_result_case *cases, size_t
 		.program_version = "0.1.0", .suite_version = "1", .subjects = "provider=bash",
 		.requirements_sha256 = "00", .host = "host", .seed = 7, .start = 1796036400000,
 	};
+	f->set = (struct sp_results_set){ .runs = &f->results, .n_runs = 1 };
 	cr_assert_eq(sp_tmp_dir("junit-", &f->dir, &err), 0, "%s", err.message);
 	cr_assert_geq(asprintf(&f->path, "%s/out.xml", f->dir), 0);
 }
@@ -53,7 +55,7 @@ static char *read_file(const char *path)
 static char *write_report(struct fixture *f, const struct sp_junit_limits *limits)
 {
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_junit_write(&f->results, f->path, limits, NULL, &err);
+	int rc = sp_junit_write_split(&f->set, f->path, limits, NULL, &err);
 
 	cr_expect_eq(rc, 0, "%s", err.message);
 	return read_file(f->path);
@@ -290,15 +292,15 @@ Test(junit, splits_and_forgets_old_parts)
 	open_fixture(&f, cases, 3);
 	cr_assert_geq(asprintf(&second, "%s/out.2.xml", f.dir), 0);
 	cr_assert_geq(asprintf(&third, "%s/out.3.xml", f.dir), 0);
-	cr_expect_eq(sp_junit_write(&f.results, f.path, &bytes, &files, &err), 0);
+	cr_expect_eq(sp_junit_write_split(&f.set, f.path, &bytes, &files, &err), 0);
 	cr_expect_eq(files, 3, "%u files for 3 cases of which each fills one", files);
-	cr_expect_eq(sp_junit_write(&f.results, f.path, &two, &files, &err), 0);
+	cr_expect_eq(sp_junit_write_split(&f.set, f.path, &two, &files, &err), 0);
 	cr_expect_eq(files, 2, "%u files for 3 cases by 2", files);
 	expect_xpath(f.path, "count(//testcase)", "2");
 	expect_xpath(second, "count(//testcase)", "1");
 	expect_xpath(second, "count(//testsuite)", "1");
 	cr_expect_neq(access(third, F_OK), 0, "an old part was left");
-	cr_expect_eq(sp_junit_write(&f.results, f.path, NULL, &files, &err), 0);
+	cr_expect_eq(sp_junit_write_split(&f.set, f.path, NULL, &files, &err), 0);
 	cr_expect_neq(access(second, F_OK), 0, "an old part was left");
 	close_fixture(&f);
 }
@@ -353,7 +355,7 @@ Test(junit, a_place_that_cannot_be_written_is_named)
 	int rc;
 
 	open_fixture(&f, NULL, 0);
-	rc = sp_junit_write(&f.results, "/nonexistent/out.xml", NULL, NULL, &err);
+	rc = sp_junit_write_split(&f.set, "/nonexistent/out.xml", NULL, NULL, &err);
 	cr_expect_eq(rc, SP_IO, "%s", sp_code_name(rc));
 	cr_expect_not_null(strstr(err.message, "/nonexistent/out.xml"), "%s", err.message);
 	close_fixture(&f);

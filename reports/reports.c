@@ -6,13 +6,8 @@
 #include <base/cleanup.h>
 #include <reports/junit.h>
 
-static int write_junit(const struct sp_results *results, const char *path, struct sp_error *err)
-{
-	return sp_junit_write(results, path, NULL, NULL, err);
-}
-
 static const struct sp_report_format formats[] = {
-	{ "junit", "JUnit XML for CI systems", write_junit },
+	{ "junit", "JUnit XML for CI systems", sp_junit_write },
 	{ "tap", "TAP 14", NULL },
 	{ "ctrf", "CTRF JSON", NULL },
 	{ "markdown", "summary for a pull request", NULL },

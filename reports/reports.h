@@ -11,10 +11,10 @@ struct sp_report_format {
 	/* One line for help texts. */
 	const char *summary;
 	/*
-	 * Writes the report to `path` ("-": standard output) under a temporary name,
+	 * Writes one report of all runs to `path` ("-": standard output) under a temporary name,
 	 * then renames. NULL: the format is known and not built yet. SP_IO names the path.
 	 */
-	int (*write)(const struct sp_results *results, const char *path, struct sp_error *err);
+	int (*write)(const struct sp_results_set *set, const char *path, struct sp_error *err);
 };
 
 /* All formats; static. */

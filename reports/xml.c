@@ -62,12 +62,35 @@ static bool allowed(uint32_t code)
 	       (code >= 0x20 && code != 0xfffe && code != 0xffff);
 }
 
+/* Characters that stand for themselves everywhere: most text is made of them, and goes in one piece. */
+static const bool plain[256] = {
+	[' ' ... '~'] = true, ['\n'] = true, ['\t'] = true,
+};
+/* Of those, the ones that need escaping in content or in an attribute. */
+static const bool special[256] = {
+	['&'] = true, ['<'] = true, ['>'] = true, ['"'] = true, ['\r'] = true, ['\n'] = true, ['\t'] = true,
+};
+
+static size_t plain_run(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && plain[(unsigned char)text[n]])
+		n++;
+	return n;
+}
+
 int sp_xml_clean(struct sp_buf *buf, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len;) {
-		size_t ansi = ansi_length(text + i, len - i), n;
+		size_t run = plain_run(text + i, len - i), ansi, n;
 		uint32_t code = 0;
 
+		sp_buf_add(buf, text + i, run);
+		i += run;
+		if (i == len)
+			break;
+		ansi = ansi_length(text + i, len - i);
 		if (ansi) {
 			i += ansi;
 			continue;
@@ -84,34 +107,48 @@ int sp_xml_clean(struct sp_buf *buf, const char *text, size_t len)
 	return buf->error;
 }
 
-static void escape(struct sp_buf *buf, const struct sp_buf *clean, bool attribute)
+static void escape_one(struct sp_buf *buf, char c, bool attribute)
 {
-	for (size_t i = 0; i < clean->len; i++) {
-		char c = clean->data[i];
+	if (c == '&')
+		sp_buf_adds(buf, "&amp;");
+	else if (c == '<')
+		sp_buf_adds(buf, "&lt;");
+	else if (c == '>') /* Always: "]]>" is forbidden in content. */
+		sp_buf_adds(buf, "&gt;");
+	else if (c == '"' && attribute)
+		sp_buf_adds(buf, "&quot;");
+	else if (c == '\r' || (attribute && (c == '\n' || c == '\t')))
+		sp_buf_addf(buf, "&#%d;", c);
+	else
+		sp_buf_addc(buf, c);
+}
 
-		if (c == '&')
-			sp_buf_adds(buf, "&amp;");
-		else if (c == '<')
-			sp_buf_adds(buf, "&lt;");
-		else if (c == '>') /* Always: "]]>" is forbidden in content. */
-			sp_buf_adds(buf, "&gt;");
-		else if (c == '"' && attribute)
-			sp_buf_adds(buf, "&quot;");
-		else if (c == '\r' || (attribute && (c == '\n' || c == '\t')))
-			sp_buf_addf(buf, "&#%d;", c);
-		else
-			sp_buf_addc(buf, c);
+static void escape(struct sp_buf *buf, const char *text, size_t len, bool attribute)
+{
+	for (size_t i = 0; i < len;) {
+		size_t from = i;
+
+		while (i < len && !special[(unsigned char)text[i]])
+			i++;
+		sp_buf_add(buf, text + from, i - from);
+		if (i < len)
+			escape_one(buf, text[i++], attribute);
 	}
 }
 
 static int add(struct sp_buf *buf, const char *text, bool attribute)
 {
 	struct sp_buf clean SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(buf->ceiling);
+	size_t len = text ? strlen(text) : 0;
 
-	sp_xml_clean(&clean, text ? text : "", text ? strlen(text) : 0);
+	if (plain_run(text, len) == len) {
+		escape(buf, text, len, attribute);
+		return buf->error;
+	}
+	sp_xml_clean(&clean, text, len);
 	if (clean.error && !buf->error)
 		buf->error = clean.error;
-	escape(buf, &clean, attribute);
+	escape(buf, sp_buf_str(&clean), clean.len, attribute);
 	return buf->error;
 }
 

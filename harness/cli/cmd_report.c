@@ -61,22 +61,15 @@ bool cli_report_is_stdout(const struct cli_report *report)
 
 static int write_report(const struct cli_command *self, const struct cli_list *words)
 {
+	struct sp_results_set set SP_CLEANUP(sp_results_set_done) = SP_RESULTS_SET_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	struct cli_report report;
-	struct sp_results results;
 	int rc = cli_report_parse(words->items[0], false, &report, &err);
 
-	if (!rc && words->len > 2)
-		rc = sp_error_set(
-			&err, SP_UNSUPPORTED,
-			"merging several results into a matrix is not built yet; make one "
-			"report of each");
+	for (size_t i = 1; !rc && i < words->len; i++)
+		rc = sp_results_add(&set, words->items[i], &err);
 	if (!rc)
-		rc = sp_results_read(words->items[1], &results, &err);
-	if (rc)
-		return cli_fail(self, &err);
-	rc = report.format->write(&results, report.path, &err);
-	sp_results_done(&results);
+		rc = report.format->write(&set, report.path, &err);
 	return rc ? cli_fail(self, &err) : SP_EXIT_OK;
 }
 

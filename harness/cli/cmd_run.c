@@ -129,7 +129,7 @@ static struct sp_run_options run_options(struct run *run)
 /* Reports what there is, also after an interrupt. 0 or an exit code. */
 static int write_reports(struct run *run)
 {
-	struct sp_results results;
+	struct sp_results_set set SP_CLEANUP(sp_results_set_done) = SP_RESULTS_SET_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	int code = SP_EXIT_OK;
 
@@ -137,12 +137,12 @@ static int write_reports(struct run *run)
 		return run->plan.n_reports ? SP_EXIT_HARNESS : SP_EXIT_OK;
 	if (!run->plan.n_reports)
 		return SP_EXIT_OK;
-	if (sp_results_read(run->results_path, &results, &err))
+	if (sp_results_add(&set, run->results_path, &err))
 		return cli_fail(run->self, &err);
 	for (size_t i = 0; i < run->plan.n_reports; i++) {
 		const struct cli_report *report = &run->plan.reports[i];
 
-		if (!report->format->write(&results, report->path, &err)) {
+		if (!report->format->write(&set, report->path, &err)) {
 			if (!cli_report_is_stdout(report))
 				cli_console_note(run->console, "%s: %s", report->format->name,
 						 report->path);
@@ -151,7 +151,6 @@ static int write_reports(struct run *run)
 		(void)cli_fail(run->self, &err);
 		code = SP_EXIT_HARNESS;
 	}
-	sp_results_done(&results);
 	return code;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <results/fields.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -23,6 +22,7 @@ static const struct sp_field run_fields[] = {
 	FIELD(sp_result_run, start, INT64, true),
 	FIELD(sp_result_run, jobs, UNSIGNED, true),
 	FIELD(sp_result_run, defect, TEXT, false),
+	FIELD(sp_result_run, clauses, WORDS, false),
 };
 
 static const struct sp_field case_fields[] = {
@@ -52,6 +52,14 @@ static const struct sp_field leak_fields[] = {
 	FIELD(sp_result_leak, message, TEXT, true),
 };
 
+static const struct sp_field defect_fields[] = {
+	FIELD(sp_result_defect, id, TEXT, true),
+	FIELD(sp_result_defect, suite, TEXT, true),
+	FIELD(sp_result_defect, status, TEXT, true),
+	FIELD(sp_result_defect, caught_by, WORDS, true),
+	FIELD(sp_result_defect, evidence, TEXT, false),
+};
+
 static const struct sp_field end_fields[] = {
 	FIELD(sp_result_end, passed, SIZE, true),
 	FIELD(sp_result_end, failed, SIZE, true),
@@ -73,6 +81,8 @@ static const struct sp_line lines[SP_LINE_MAX_] = {
 			   sizeof(struct sp_result_case) },
 	[SP_LINE_LEAK] = { "leak", leak_fields, SP_COUNT(leak_fields),
 			   sizeof(struct sp_result_leak) },
+	[SP_LINE_DEFECT] = { "defect", defect_fields, SP_COUNT(defect_fields),
+			     sizeof(struct sp_result_defect) },
 	[SP_LINE_END] = { "end", end_fields, SP_COUNT(end_fields), sizeof(struct sp_result_end) },
 };
 
@@ -104,15 +114,10 @@ const char *sp_field_json_type(enum sp_field_kind kind)
 	return "any";
 }
 
-void sp_line_done(enum sp_line_kind kind, void *record)
+int sp_line_kind_of(const char *type, size_t len)
 {
-	const struct sp_line *line = sp_line_of(kind);
-
-	for (size_t i = 0; i < line->n_fields; i++) {
-		const struct sp_field *field = &line->fields[i];
-
-		if (field->kind <= SP_FIELD_JSON)
-			free(*(char **)((char *)record + field->offset));
-	}
-	memset(record, 0, line->size);
+	for (int kind = 0; kind < SP_LINE_MAX_; kind++)
+		if (strlen(lines[kind].type) == len && !memcmp(lines[kind].type, type, len))
+			return kind;
+	return -1;
 }

@@ -14,7 +14,7 @@ enum sp_field_kind {
 	SP_FIELD_TEXT = 0,
 	/* Array of strings; char *, joined by spaces. */
 	SP_FIELD_WORDS,
-	/* Any JSON value; char * with its text, NULL is null. */
+	/* Any JSON value; char * with its text as it stands, NULL is null. */
 	SP_FIELD_JSON,
 	/* String of decimal digits, since a JSON number loses digits above 2^53; uint64_t. */
 	SP_FIELD_DIGITS,
@@ -43,6 +43,7 @@ enum sp_line_kind {
 	SP_LINE_RUN = 0,
 	SP_LINE_CASE,
 	SP_LINE_LEAK,
+	SP_LINE_DEFECT,
 	SP_LINE_END,
 	SP_LINE_MAX_,
 };
@@ -60,7 +61,7 @@ struct sp_line {
 const struct sp_line *sp_line_of(enum sp_line_kind kind);
 /* JSON type of a field as the schema names it ("string", "array", "integer", "boolean", "any"). */
 const char *sp_field_json_type(enum sp_field_kind kind);
-/* Frees the texts of a struct that was filled by the table and zeroes it. */
-void sp_line_done(enum sp_line_kind kind, void *record);
+/* Kind of a line by the value of its member "type", or -1. */
+int sp_line_kind_of(const char *type, size_t len);
 
 #endif

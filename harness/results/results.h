@@ -55,6 +55,8 @@ struct sp_result_run {
 	unsigned jobs;
 	/* Id of the fault that was applied, or NULL. */
 	char *defect;
+	/* "suite:clause" of the whole requirement set, joined by spaces; NULL in older files. */
+	char *clauses;
 };
 
 /* One case. */
@@ -93,6 +95,19 @@ struct sp_result_leak {
 	char *message;
 };
 
+/* What became of one fault whose cases were run to see them fail. */
+struct sp_result_defect {
+	/* Id of the fault. */
+	char *id;
+	char *suite;
+	/* "caught", "green" (no case saw it), "skip". */
+	char *status;
+	/* Cases that failed because of it, joined by spaces. */
+	char *caught_by;
+	/* What the first of them said, or why it was skipped; may be NULL. */
+	char *evidence;
+};
+
 /* Last line of a run that was not cut off. */
 struct sp_result_end {
 	size_t passed, failed, skipped, warned, errors, leaks, xfailed, xpassed;
@@ -117,25 +132,61 @@ int sp_results_create(const char *path, struct sp_results_writer **ret_writer, s
 int sp_results_write_run(struct sp_results_writer *writer, const struct sp_result_run *run);
 int sp_results_write_case(struct sp_results_writer *writer, const struct sp_result_case *result);
 int sp_results_write_leak(struct sp_results_writer *writer, const struct sp_result_leak *leak);
+int sp_results_write_defect(struct sp_results_writer *writer,
+			    const struct sp_result_defect *defect);
 int sp_results_write_end(struct sp_results_writer *writer, const struct sp_result_end *end);
 /* Closes; NULL is fine. Returns 0 or -errno of the first failed write (a full disk). */
 int sp_results_close(struct sp_results_writer *writer);
 
 /* ---- Reading ---- */
 
-/* A whole file in memory. */
+struct sp_texts;
+
+/* One run in memory. */
 struct sp_results {
 	struct sp_result_run run;
 	struct sp_result_case *cases;
 	size_t n_cases;
 	struct sp_result_leak *leaks;
 	size_t n_leaks;
+	struct sp_result_defect *defects;
+	size_t n_defects;
 	struct sp_result_end end;
-	/* False for a file that was cut off: `end` is then counted from the cases. */
+	/* False for a run that was cut off: `end` is then counted from the cases. */
 	bool complete;
+	/* File it was read from, or NULL. */
+	const char *source;
+	/* Owner of the texts when it was read alone; NULL: they belong to its set or to the caller. */
+	struct sp_texts *texts;
 };
-/* Validates each line; a last line without its newline is dropped. SP_PROTOCOL names the line. */
+
+/*
+ * Reads the last run of a file. Each line is validated; a last line without its newline is
+ * dropped. SP_PROTOCOL names the line, or the version of a newer format.
+ */
 int sp_results_read(const char *path, struct sp_results *ret_results, struct sp_error *err);
+/* Frees a run that was read alone. */
 void sp_results_done(struct sp_results *results);
+
+/* Any number of runs that are reported together. */
+struct sp_results_set {
+	struct sp_results *runs;
+	size_t n_runs;
+	/* Owner of all texts. */
+	struct sp_texts *texts;
+};
+#define SP_RESULTS_SET_INIT { NULL, 0, NULL }
+
+/*
+ * Adds all runs of a file: files may be appended to one another, a cut-off one included. Errors as
+ * of sp_results_read(), and the set is as it was.
+ */
+int sp_results_add(struct sp_results_set *set, const char *path, struct sp_error *err);
+/*
+ * 0 when all runs were judged by one requirement set; else SP_CONFLICT with the first two files that
+ * differ. `err` may be NULL.
+ */
+int sp_results_same_requirements(const struct sp_results_set *set, struct sp_error *err);
+void sp_results_set_done(struct sp_results_set *set);
 
 #endif

@@ -193,6 +193,9 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 	"\"requirements_sha256\":\"\",\"subjects\":\"\",\"capabilities\":null,\"host\":\"\","      \
 	"\"seed\":\"0\",\"start\":0,\"jobs\":1}\n"
 #define LEAK_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\"}\n"
+#define DEFECT_LINE                                                                                \
+	"{\"type\":\"defect\",\"id\":\"kill-none\",\"suite\":\"kill\",\"status\":\"caught\","          \
+	"\"caught_by\":[\"kill.a\",\"kill.b\"],\"evidence\":\"it lives\"}\n"
 #define END_LINE                                                                                   \
 	"{\"type\":\"end\",\"passed\":0,\"failed\":0,\"skipped\":0,\"warned\":0,\"errors\":0,"     \
 	"\"leaks\":0,\"xfailed\":0,\"xpassed\":0,\"exit_code\":0,\"duration_ms\":0,"               \
@@ -205,11 +208,17 @@ static const struct {
 } lines[] = {
 	{ RUN_LINE, NULL },
 	{ RUN_LINE LEAK_LINE END_LINE, NULL },
-	{ RUN_LINE "{\"type\":\"defect\",\"anything\":1}\n", NULL },
+	{ RUN_LINE DEFECT_LINE END_LINE, NULL },
+	{ RUN_LINE "{\"type\":\"defect\",\"anything\":1}\n", "line 2: \"id\" is missing" },
+	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\","
+		   "\"later\":{\"a\":[\"}\",1]}}\n", NULL },
+	{ RUN_LINE "[]\n", "line 2: not an object" },
+	{ RUN_LINE "7\n", "line 2: not an object" },
 	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\"", NULL },
 	{ "", "holds no whole line" },
 	{ LEAK_LINE, "does not begin with a run line" },
-	{ RUN_LINE RUN_LINE, "second time" },
+	{ RUN_LINE RUN_LINE, NULL },
+	{ RUN_LINE END_LINE RUN_LINE LEAK_LINE, NULL },
 	{ RUN_LINE END_LINE LEAK_LINE, "after the end" },
 	{ RUN_LINE "{\"type\":\"leek\"}\n", "line 2: \"type\" is not known" },
 	{ RUN_LINE "{}\n", "\"type\" is missing" },
@@ -219,7 +228,8 @@ static const struct {
 	  "line 2: \"message\" is missing" },
 	{ RUN_LINE "{\"type\":\"leak\",\"id\":1,\"kind\":\"file\",\"message\":\"\"}\n",
 	  "\"id\" is not a string" },
-	{ "{\"type\":\"run\",\"schema_version\":2}\n", "schema_version 2" },
+	{ "{\"type\":\"run\",\"schema_version\":2}\n", "line 1: schema_version 2" },
+	{ RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version 3" },
 	{ "{\"type\":\"run\",\"schema_version\":1}\n", "\"program_version\" is missing" },
 };
 
@@ -243,6 +253,162 @@ Test(results, lines_that_are_not_ours_are_refused_by_number)
 		else
 			sp_results_done(&r);
 	}
+	drop_place(&place);
+}
+
+/* ---- several runs ---- */
+
+static void write_text(const char *path, const char *text)
+{
+	cr_assert_eq(sp_write_file(path, text, strlen(text), 0600, NULL), 0);
+}
+
+static const struct {
+	const char *remark;
+	const char *text;
+	/* Runs, and whether the first and the last one are whole. */
+	size_t n_runs;
+	bool first_whole, last_whole;
+} files[] = {
+	{ "one after another", RUN_LINE END_LINE RUN_LINE DEFECT_LINE END_LINE, 2, true, true },
+	{ "the first has no end", RUN_LINE LEAK_LINE RUN_LINE END_LINE, 2, false, true },
+	{ "appended to half a line", RUN_LINE "{\"type\":\"leak\",\"id\":\"a" RUN_LINE END_LINE, 2,
+	  false, true },
+	{ "appended to half a line that quotes a run line",
+	  RUN_LINE "{\"type\":\"leak\",\"id\":\"{\\\"type\\\":\\\"run\\\"," RUN_LINE END_LINE, 2, false,
+	  true },
+	{ "both cut off", RUN_LINE LEAK_LINE RUN_LINE "{\"type\"", 2, false, false },
+};
+
+Test(results, a_file_may_hold_several_runs)
+{
+	struct place place = make_place();
+
+	for (size_t i = 0; i < SP_COUNT(files); i++) {
+		struct sp_results_set set = SP_RESULTS_SET_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+
+		write_text(place.path, files[i].text);
+		cr_expect_eq(sp_results_add(&set, place.path, &err), 0, "%s: %s", files[i].remark,
+			     err.message);
+		cr_assert_eq(set.n_runs, files[i].n_runs, "%s: %zu runs", files[i].remark,
+			     set.n_runs);
+		cr_expect_eq(set.runs[0].complete, files[i].first_whole, "%s", files[i].remark);
+		cr_expect_eq(set.runs[0].end.interrupted, !files[i].first_whole, "%s",
+			     files[i].remark);
+		cr_expect_eq(set.runs[set.n_runs - 1].complete, files[i].last_whole, "%s",
+			     files[i].remark);
+		sp_results_set_done(&set);
+	}
+	drop_place(&place);
+}
+
+Test(results, a_file_that_is_refused_leaves_the_set_as_it_was)
+{
+	struct sp_results_set set = SP_RESULTS_SET_INIT;
+	struct place place = make_place();
+	struct sp_error err = SP_ERROR_INIT;
+
+	write_text(place.path, RUN_LINE LEAK_LINE END_LINE);
+	cr_assert_eq(sp_results_add(&set, place.path, &err), 0, "%s", err.message);
+	write_text(place.path, RUN_LINE LEAK_LINE END_LINE RUN_LINE "nonsense\n");
+	cr_expect_eq(sp_results_add(&set, place.path, &err), SP_PROTOCOL);
+	cr_expect_eq(sp_results_add(&set, "/nowhere/results.ndjson", &err), SP_IO);
+	cr_expect_eq(set.n_runs, 1);
+	cr_expect_str_eq(set.runs[0].leaks[0].message, "m");
+	sp_results_set_done(&set);
+	drop_place(&place);
+}
+
+Test(results, a_defect_is_read_as_it_was_written)
+{
+	struct sp_result_defect defect = { .id = (char *)"kill-none", .suite = (char *)"kill",
+					   .status = (char *)"caught",
+					   .caught_by = (char *)"kill.a kill.b" };
+	struct sp_results_writer *writer = NULL;
+	struct sp_results r = { .complete = false };
+	struct place place = make_place();
+	struct sp_error err = SP_ERROR_INIT;
+
+	cr_assert_eq(sp_results_create(place.path, &writer, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_results_write_run(writer, &sample_run), 0);
+	cr_expect_eq(sp_results_write_defect(writer, &defect), 0);
+	cr_expect_eq(sp_results_close(writer), 0);
+	cr_assert_eq(sp_results_read(place.path, &r, &err), 0, "%s", err.message);
+	cr_assert_eq(r.n_defects, 1);
+	cr_expect_str_eq(r.defects[0].caught_by, "kill.a kill.b");
+	cr_expect_null(r.defects[0].evidence);
+	sp_results_done(&r);
+	drop_place(&place);
+}
+
+static const struct {
+	const char *version, *digest;
+	int rc;
+} requirements[] = {
+	{ "1", "aa", 0 }, { "2", "aa", SP_CONFLICT }, { "1", "bb", SP_CONFLICT },
+};
+
+Test(results, two_requirement_sets_are_told_apart)
+{
+	for (size_t i = 0; i < SP_COUNT(requirements); i++) {
+		struct sp_results runs[3] = {
+			{ .run = { .suite_version = (char *)"1",
+				   .requirements_sha256 = (char *)"aa" }, .source = "a.ndjson" },
+			{ .run = { .suite_version = (char *)"1",
+				   .requirements_sha256 = (char *)"aa" }, .source = "b.ndjson" },
+			{ .run = { .suite_version = (char *)requirements[i].version,
+				   .requirements_sha256 = (char *)requirements[i].digest },
+			  .source = "c.ndjson" },
+		};
+		struct sp_results_set set = { .runs = runs, .n_runs = 3 };
+		struct sp_error err = SP_ERROR_INIT;
+
+		cr_expect_eq(sp_results_same_requirements(&set, &err), requirements[i].rc, "row %zu",
+			     i);
+		if (requirements[i].rc)
+			cr_expect(strstr(err.message, "a.ndjson") &&
+				  strstr(err.message, "c.ndjson"), "%s", err.message);
+	}
+}
+
+/* Each escape of JSON, in a text that is long enough to be looked for and in one that is not. */
+Test(results, texts_are_decoded)
+{
+	static const char line[] = RUN_LINE
+		"{\"type\":\"leak\",\"message\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac"
+		"\\ud83d\\udd11 end\" , \"kind\" :\"file\",\"id\":\"\"}\n";
+	struct sp_results r = { .complete = false };
+	struct place place = make_place();
+	struct sp_error err = SP_ERROR_INIT;
+
+	write_text(place.path, line);
+	cr_assert_eq(sp_results_read(place.path, &r, &err), 0, "%s", err.message);
+	cr_expect_str_eq(r.leaks[0].message, "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91 end");
+	cr_expect_str_eq(r.leaks[0].id, "");
+	sp_results_done(&r);
+	drop_place(&place);
+}
+
+/* Evidence without measure, every byte of it six in JSON. */
+Test(results, ten_mebibytes_of_evidence_are_read)
+{
+	size_t len = 10 << 20;
+	char *evidence SP_FREE = malloc(len + 1);
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(128 << 20);
+	struct sp_results r = { .complete = false };
+	struct place place = make_place();
+	struct sp_error err = SP_ERROR_INIT;
+
+	memset(evidence, '\x01', len);
+	evidence[len] = '\0';
+	sp_buf_adds(&text, RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":");
+	sp_buf_add_json(&text, evidence, len);
+	sp_buf_adds(&text, "}\n");
+	cr_assert_eq(sp_write_file(place.path, text.data, text.len, 0600, &err), 0);
+	cr_assert_eq(sp_results_read(place.path, &r, &err), 0, "%s", err.message);
+	cr_expect(!strcmp(r.leaks[0].message, evidence));
+	sp_results_done(&r);
 	drop_place(&place);
 }
 

@@ -141,6 +141,11 @@ int sp_results_write_leak(struct sp_results_writer *writer, const struct sp_resu
 	return write_line(writer, SP_LINE_LEAK, leak);
 }
 
+int sp_results_write_defect(struct sp_results_writer *writer, const struct sp_result_defect *defect)
+{
+	return write_line(writer, SP_LINE_DEFECT, defect);
+}
+
 int sp_results_write_end(struct sp_results_writer *writer, const struct sp_result_end *end)
 {
 	return write_line(writer, SP_LINE_END, end);
