@@ -4,16 +4,22 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <reports/badge.h>
+#include <reports/clauses.h>
+#include <reports/ctrf.h>
 #include <reports/junit.h>
+#include <reports/markdown.h>
+#include <reports/tap.h>
 
 static const struct sp_report_format formats[] = {
 	{ "junit", "JUnit XML for CI systems", sp_junit_write },
-	{ "tap", "TAP 14", NULL },
-	{ "ctrf", "CTRF JSON", NULL },
-	{ "markdown", "summary for a pull request", NULL },
+	{ "tap", "TAP 14, live on standard output", sp_tap_write },
+	{ "ctrf", "CTRF JSON", sp_ctrf_write },
+	{ "markdown", "summary for a pull request or a CI step", sp_markdown_write },
 	{ "html", "one self-contained page", NULL },
-	{ "badge", "SVG badge", NULL },
-	{ "clauses", "verdicts by clause", NULL },
+	{ "badge", "SVG badge", sp_badge_write },
+	{ "clauses", "clause coverage by subject, as a table", sp_clauses_write },
+	{ "clauses-json", "clause coverage by subject, as JSON", sp_clauses_json_write },
 };
 
 const struct sp_report_format *sp_report_formats(size_t *ret_len)
