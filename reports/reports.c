@@ -7,6 +7,7 @@
 #include <reports/badge.h>
 #include <reports/clauses.h>
 #include <reports/ctrf.h>
+#include <reports/html.h>
 #include <reports/junit.h>
 #include <reports/markdown.h>
 #include <reports/tap.h>
@@ -16,7 +17,7 @@ static const struct sp_report_format formats[] = {
 	{ "tap", "TAP 14, live on standard output", sp_tap_write },
 	{ "ctrf", "CTRF JSON", sp_ctrf_write },
 	{ "markdown", "summary for a pull request or a CI step", sp_markdown_write },
-	{ "html", "one self-contained page", NULL },
+	{ "html", "one self-contained page", sp_html_write },
 	{ "badge", "SVG badge", sp_badge_write },
 	{ "clauses", "clause coverage by subject, as a table", sp_clauses_write },
 	{ "clauses-json", "clause coverage by subject, as JSON", sp_clauses_json_write },
