@@ -33,6 +33,15 @@ static void add_title(struct sp_buf *buf, const struct sp_model_mark *mark)
 	sp_buf_addc(buf, '"');
 }
 
+/* Cases with the worst verdict, of all cases of the clause. */
+static void add_share(struct sp_buf *buf, const struct sp_model_mark *mark)
+{
+	if (mark->counts[mark->worst] == mark->n)
+		sp_buf_addf(buf, "<small>%zu</small>", mark->n);
+	else
+		sp_buf_addf(buf, "<small>%zu/%zu</small>", mark->counts[mark->worst], mark->n);
+}
+
 static void add_mark(struct sp_html *h, size_t clause, size_t subject)
 {
 	struct sp_model_mark mark = sp_model_mark(&h->model, clause, subject);
@@ -48,13 +57,10 @@ static void add_mark(struct sp_html *h, size_t clause, size_t subject)
 	sp_buf_addc(buf, '>');
 	if (link)
 		add_link(h, clause, subject, &mark);
-	sp_buf_addf(buf, "%s<span class=vh>%s</span><small>", sp_html_sign(mark.worst),
+	sp_buf_addf(buf, "%s<span class=vh>%s</span>", sp_html_sign(mark.worst),
 		    sp_html_verdict(mark.worst));
-	if (mark.counts[mark.worst] == mark.n)
-		sp_buf_addf(buf, "%zu", mark.n);
-	else
-		sp_buf_addf(buf, "%zu/%zu", mark.counts[mark.worst], mark.n);
-	sp_buf_adds(buf, link ? "</small></a>" : "</small>");
+	add_share(buf, &mark);
+	sp_buf_adds(buf, link ? "</a>" : "");
 }
 
 static void add_key(struct sp_buf *buf)
@@ -77,14 +83,56 @@ static void add_subject_heads(struct sp_html *h)
 	}
 }
 
-void sp_html_matrix(struct sp_html *h)
+/* One subject: a table would be one column, so each clause is a tile. */
+static void add_tile(struct sp_html *h, size_t clause)
+{
+	struct sp_model_mark mark = sp_model_mark(&h->model, clause, 0);
+	struct sp_buf *buf = &h->out.buf;
+	bool link = mark.n && sp_html_is_finding(mark.worst);
+
+	if (!mark.n) {
+		sp_buf_adds(buf, "<li class=soft title=\"not selected\">");
+		sp_html_line(buf, h->model.clauses[clause].clause, 80);
+		sp_buf_adds(buf, " ·");
+		return;
+	}
+	sp_buf_addf(buf, "<li class=\"v %s\"", sp_html_class(mark.worst));
+	add_title(buf, &mark);
+	sp_buf_addc(buf, '>');
+	if (link)
+		add_link(h, clause, 0, &mark);
+	sp_html_line(buf, h->model.clauses[clause].clause, 80);
+	sp_buf_addf(buf, " %s<span class=vh>%s</span>", sp_html_sign(mark.worst),
+		    sp_html_verdict(mark.worst));
+	add_share(buf, &mark);
+	sp_buf_adds(buf, link ? "</a>" : "");
+}
+
+static void add_tiles(struct sp_html *h)
 {
 	const struct sp_model *m = &h->model;
 	struct sp_buf *buf = &h->out.buf;
 
-	if (!m->n_clauses || !m->n_subjects)
-		return;
-	sp_html_open(h, "matrix", m->n_subjects > 1 ? "Clauses by subject" : "Clauses", m->n_clauses);
+	sp_buf_adds(buf, "<div class=\"panel pad tiles\">");
+	for (size_t i = 0; i < m->n_suites; i++) {
+		const struct sp_model_suite *suite = &m->suites[i];
+
+		sp_buf_adds(buf, "<h3>");
+		sp_html_line(buf, suite->suite, 80);
+		sp_buf_adds(buf, "</h3><ul>");
+		for (size_t c = suite->first; c < suite->first + suite->n; c++)
+			add_tile(h, c);
+		sp_buf_adds(buf, "</ul>\n");
+		sp_out_pass(&h->out);
+	}
+	sp_buf_adds(buf, "</div>");
+}
+
+static void add_table(struct sp_html *h)
+{
+	const struct sp_model *m = &h->model;
+	struct sp_buf *buf = &h->out.buf;
+
 	sp_buf_adds(buf, "<div class=panel><div class=scroll tabindex=0><table class=mx><thead><tr>"
 			 "<th scope=col>clause</th>");
 	add_subject_heads(h);
@@ -107,6 +155,20 @@ void sp_html_matrix(struct sp_html *h)
 		sp_buf_adds(buf, "</tbody>");
 	}
 	sp_buf_adds(buf, "</table></div></div>");
+}
+
+void sp_html_matrix(struct sp_html *h)
+{
+	const struct sp_model *m = &h->model;
+	struct sp_buf *buf = &h->out.buf;
+
+	if (!m->n_clauses || !m->n_subjects)
+		return;
+	sp_html_open(h, "matrix", m->n_subjects > 1 ? "Clauses by subject" : "Clauses", m->n_clauses);
+	if (m->n_subjects > 1)
+		add_table(h);
+	else
+		add_tiles(h);
 	add_key(buf);
 	sp_html_close(h);
 }
