@@ -48,20 +48,24 @@ static size_t n_failed(const struct sp_html *h)
 static void add_sentence(const struct sp_html *h, struct sp_buf *buf)
 {
 	const struct sp_result_end *total = &h->model.total;
+	const char *what = h->model.n_subjects > 1 ? "results" : "cases";
 	size_t failed = n_failed(h), ran = h->n_results - h->counts[SP_SKIP];
 
 	if (failed)
-		sp_buf_addf(buf, "%zu of %zu results failed", failed, h->n_results);
+		sp_buf_addf(buf, "%zu of %zu %s failed", failed, h->n_results, what);
 	else if (!h->n_results)
 		sp_buf_adds(buf, "Nothing was run");
 	else if (total->interrupted)
-		sp_buf_addf(buf, "Incomplete: %zu results, none failed", h->n_results);
-	else if (total->leaks)
-		sp_buf_addf(buf, "All %zu passed, and %zu left something behind", ran, total->leaks);
+		sp_buf_addf(buf, "Incomplete: %zu %s, none failed", h->n_results, what);
 	else if (!ran)
-		sp_buf_addf(buf, "All %zu cases were skipped", h->n_results);
+		sp_buf_addf(buf, "All %zu %s were skipped", h->n_results, what);
+	else if (total->leaks)
+		sp_buf_addf(buf, "None of %zu %s failed, %zu left something behind", ran, what,
+			    total->leaks);
+	else if (h->counts[SP_WARN] || h->counts[SP_XFAIL])
+		sp_buf_addf(buf, "None of %zu %s failed", ran, what);
 	else
-		sp_buf_addf(buf, "All %zu results that ran are good", ran);
+		sp_buf_addf(buf, "All %zu %s that ran passed", ran, what);
 }
 
 static void add_head(struct sp_html *h)

@@ -458,6 +458,12 @@ static enum sp_exercise exercise_of(const struct sp_model_mark *mark)
 	return SP_EXERCISED;
 }
 
+/* A clause that was exercised is not told by those of its cases that were skipped. */
+static int mark_weight(enum sp_verdict verdict)
+{
+	return verdict == SP_SKIP ? -1 : sp_verdict_weight(verdict);
+}
+
 struct sp_model_mark sp_model_mark(const struct sp_model *m, size_t clause, size_t subject)
 {
 	const struct sp_model_clause *c = &m->clauses[clause];
@@ -470,7 +476,7 @@ struct sp_model_mark sp_model_mark(const struct sp_model *m, size_t clause, size
 			continue;
 		mark.counts[cell->verdict]++;
 		mark.n++;
-		if (!mark.witness || sp_verdict_weight(cell->verdict) > sp_verdict_weight(mark.worst)) {
+		if (!mark.witness || mark_weight(cell->verdict) > mark_weight(mark.worst)) {
 			mark.worst = cell->verdict;
 			mark.witness = cell;
 		}

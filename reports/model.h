@@ -96,7 +96,7 @@ const char *sp_exercise_name(enum sp_exercise exercise);
 /* A clause and a subject. */
 struct sp_model_mark {
 	enum sp_exercise exercise;
-	/* The worst verdict, and cases by verdict. */
+	/* The worst verdict (a skip only where all are), and cases by verdict. */
 	enum sp_verdict worst;
 	size_t counts[SP_VERDICT_MAX_];
 	size_t n;

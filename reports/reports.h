@@ -12,7 +12,7 @@ struct sp_report_format {
 	const char *summary;
 	/*
 	 * Writes one report of all runs to `path` ("-": standard output) under a temporary name,
-	 * then renames. NULL: the format is known and not built yet. SP_IO names the path.
+	 * then renames. SP_IO names the path.
 	 */
 	int (*write)(const struct sp_results_set *set, const char *path, struct sp_error *err);
 };

@@ -2,6 +2,7 @@
 #include <cli/cli.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #include <base/cleanup.h>
 #include <cli/report.h>
@@ -27,7 +28,7 @@ static int unknown_format(const char *text, struct sp_error *err)
 	near = word ? sp_nearest(word, names.items, names.len) : NULL;
 	return sp_error_set(
 		err, SP_INVALID, "unknown report format \"%.80s\"%s%s", word ? word : "",
-		near && *near ? "; the nearest: " : "; there is junit", near ? near : "");
+		near && *near ? "; the nearest: " : "; see `sandproof report --help`", near ? near : "");
 }
 
 int cli_report_parse(const char *text, bool path_required, struct cli_report *ret_report,
@@ -44,12 +45,6 @@ int cli_report_parse(const char *text, bool path_required, struct cli_report *re
 			err, SP_INVALID,
 			"the report %s needs a path: %s=PATH, or %s=- for standard output",
 			format->name, format->name, format->name);
-	if (!format->write)
-		return sp_error_set(
-			err, SP_UNSUPPORTED,
-			"the report format %s (%s) is not built yet; use junit=PATH, or "
-			"read the results file",
-			format->name, format->summary);
 	*ret_report = (struct cli_report){ format, equals ? equals + 1 : "-" };
 	return 0;
 }
@@ -59,42 +54,123 @@ bool cli_report_is_stdout(const struct cli_report *report)
 	return !strcmp(report->path, "-");
 }
 
-static int write_report(const struct cli_command *self, const struct cli_list *words)
-{
-	struct sp_results_set set SP_CLEANUP(sp_results_set_done) = SP_RESULTS_SET_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-	struct cli_report report;
-	int rc = cli_report_parse(words->items[0], false, &report, &err);
+/* Words before the first results file. */
+struct report_args {
+	bool json;
+	bool mixed;
+};
 
-	for (size_t i = 1; !rc && i < words->len; i++)
-		rc = sp_results_add(&set, words->items[i], &err);
-	if (!rc)
-		rc = report.format->write(&set, report.path, &err);
-	return rc ? cli_fail(self, &err) : SP_EXIT_OK;
+static const struct cli_option options[] = {
+	CLI_OPTION(struct report_args, json, "json", NULL, CLI_FLAG, "clauses as JSON instead of a table"),
+	CLI_OPTION(struct report_args, mixed, "mixed", NULL, CLI_FLAG,
+		   "merge results of different requirement sets; the report says so"),
+};
+
+/* A word that names a format, alone or before a '='. "a/b=c" is a file. */
+static bool is_format(const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	return find(word, len) || (word[len] && !memchr(word, '/', len) && access(word, F_OK));
+}
+
+/* What is to be made, and of what. */
+struct job {
+	struct cli_report reports[16];
+	size_t n_reports;
+	struct sp_results_set set;
+};
+
+static int parse_reports(const struct report_args *args, const struct cli_list *words, struct job *job,
+			 struct sp_error *err)
+{
+	size_t on_stdout = 0;
+
+	while (job->n_reports < words->len && (!job->n_reports || is_format(words->items[job->n_reports]))) {
+		struct cli_report *report = &job->reports[job->n_reports];
+		int rc;
+
+		if (job->n_reports == SP_COUNT(job->reports))
+			return sp_error_set(err, SP_INVALID, "at most %zu reports at once",
+					    SP_COUNT(job->reports));
+		rc = cli_report_parse(words->items[job->n_reports], false, report, err);
+		if (rc)
+			return rc;
+		if (args->json && !strcmp(report->format->name, "clauses"))
+			report->format = sp_report_format_find("clauses-json");
+		on_stdout += cli_report_is_stdout(report);
+		job->n_reports++;
+	}
+	if (on_stdout > 1)
+		return sp_error_set(err, SP_INVALID, "only one report can go to standard output");
+	if (job->n_reports == words->len)
+		return sp_error_set(err, SP_INVALID, "name a format and at least one results file");
+	return 0;
+}
+
+static int read_results(const struct report_args *args, const struct cli_list *words, struct job *job,
+			struct sp_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = job->n_reports; !rc && i < words->len; i++)
+		rc = sp_results_add(&job->set, words->items[i], err);
+	if (!rc && !args->mixed)
+		rc = sp_results_same_requirements(&job->set, err);
+	return rc;
+}
+
+/* Every report that can be made is made. */
+static int write_reports(const struct cli_command *self, const struct job *job)
+{
+	int code = SP_EXIT_OK;
+
+	for (size_t i = 0; i < job->n_reports; i++) {
+		struct sp_error err = SP_ERROR_INIT;
+
+		if (job->reports[i].format->write(&job->set, job->reports[i].path, &err)) {
+			(void)cli_fail(self, &err);
+			code = SP_EXIT_HARNESS;
+		}
+	}
+	return code;
 }
 
 static int run_report(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct report_args args = { .json = false };
+	struct job job = { .set = SP_RESULTS_SET_INIT };
 	struct sp_error err = SP_ERROR_INIT;
 	int code = 0;
 
-	if (!cli_begin(self, argc, argv, NULL, &words, &code))
+	if (!cli_begin(self, argc, argv, &args, &words, &code))
 		return code;
 	if (words.len < 2) {
-		(void)sp_error_set(&err, SP_INVALID, "name a format and a results file");
+		(void)sp_error_set(&err, SP_INVALID, "name a format and at least one results file");
 		return cli_fail(self, &err);
 	}
-	return write_report(self, &words);
+	if (parse_reports(&args, &words, &job, &err) || read_results(&args, &words, &job, &err))
+		code = cli_fail(self, &err);
+	else
+		code = write_reports(self, &job);
+	sp_results_set_done(&job.set);
+	return code;
 }
 
 const struct cli_command cli_report_command = {
 	.name = "report",
-	.synopsis = "FORMAT[=PATH] RESULTS",
-	.summary = "make a report from the results of a run",
-	.details = "Makes a report from a results file, also from one that was cut off. Without "
-		   "PATH, or with the path -, it goes to standard output. Built now: junit.",
-	.examples = "  sandproof report junit=out/junit.xml out/results.ndjson\n"
-		    "  sandproof report junit out/results.ndjson | xmllint --format -\n",
+	.synopsis = "FORMAT[=PATH]… RESULTS… [--json] [--mixed]",
+	.summary = "make reports from the results of runs",
+	.details = "Makes reports from results files, also from ones that were cut off: junit, tap, ctrf, "
+		   "markdown, html, badge, clauses. Several files (shards, subjects) become one report with a "
+		   "matrix; they must have been judged by one requirement set. Without PATH, or with the path -, "
+		   "a report goes to standard output. Runs with a fault applied count as proof, not as results, "
+		   "beside runs without one.",
+	.options = options,
+	.n_options = SP_COUNT(options),
+	.examples = "  sandproof report junit=out/junit.xml html=out/report.html out/results.ndjson\n"
+		    "  sandproof report clauses --json bash.ndjson local.ndjson\n"
+		    "  sandproof report markdown results.ndjson >>\"$GITHUB_STEP_SUMMARY\"\n",
 	.run = run_report,
 };
