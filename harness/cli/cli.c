@@ -14,8 +14,6 @@
 static const struct cli_command planned[] = {
 	{ .name = "prove", .summary = "show which case catches which fault",
 	  .instead = "`sandproof list --faults` and `sandproof run --defect ID`" },
-	{ .name = "baseline", .summary = "keep a list of known failures",
-	  .instead = "`sandproof run --last-failed`" },
 	{ .name = "replay", .summary = "run a recorded dialogue again",
 	  .instead = "the `again` line that every failure prints" },
 	{ .name = "serve", .summary = "offer a provider over the driver protocol",
@@ -32,9 +30,9 @@ static const struct cli_command planned[] = {
 
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_report_command,
-	&cli_journal_command, &cli_fake_api_command, &cli_help_command,
+	&cli_baseline_command, &cli_journal_command, &cli_fake_api_command, &cli_help_command,
 	&planned[0], &planned[1], &planned[2], &planned[3], &planned[4],
-	&planned[5], &planned[6], &planned[7],
+	&planned[5], &planned[6],
 };
 
 static const char *program = "sandproof";

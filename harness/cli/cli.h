@@ -33,6 +33,8 @@ extern const struct cli_command cli_show_command;
 extern const struct cli_command cli_report_command;
 /* Reads and sweeps journals by hand. */
 extern const struct cli_command cli_journal_command;
+/* Updates a list of known failures. */
+extern const struct cli_command cli_baseline_command;
 /* Serves the stand-in for Render's API. */
 extern const struct cli_command cli_fake_api_command;
 /* Explains a command or a topic. */

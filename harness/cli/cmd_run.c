@@ -8,6 +8,7 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <cli/console.h>
+#include <cli/live.h>
 #include <cli/plan.h>
 #include <cli/skip.h>
 #include <cli/text.h>
@@ -47,7 +48,7 @@ static const struct cli_option options[] = {
 	  "control_url of a fake API; its token in SANDPROOF_CONTROL_TOKEN"),
 	O(defect, "defect", "ID", CLI_TEXT,
 	  "apply one fault, to see which cases catch it; see `sandproof list --faults`"),
-	O(baseline, "baseline", "FILE", CLI_TEXT, "known failures (not built yet)"),
+	O(baseline, "baseline", "FILE", CLI_TEXT, "known failures; see `sandproof baseline --help`"),
 	O(suite_plugins, "suite-plugin", "FILE.so", CLI_LIST, "foreign suites (not built yet)"),
 	O(driver_env, "driver-env", "NAME", CLI_LIST, "pass a variable to drivers (not built yet)"),
 	O(coverage, "coverage", "DIR", CLI_TEXT, "coverage of drivers (not built yet)"),
@@ -65,6 +66,8 @@ struct run {
 	struct run_plan plan;
 	struct cli_registry *registry;
 	struct cli_console *console;
+	/* TAP on standard output, or NULL. */
+	struct cli_live *live;
 	char *results_path;
 	/* The results are nowhere the user asked for. */
 	bool temporary;
@@ -92,6 +95,8 @@ static struct sp_run_options run_options(struct run *run)
 	struct sp_run_options o = SP_RUN_OPTIONS_INIT;
 
 	o.selection = plan->selection;
+	o.suites = cli_suites(&o.n_suites);
+	o.baseline = plan->baseline;
 	o.subjects = plan->subjects;
 	o.n_subjects = plan->n_subjects;
 	o.open = cli_registry_open;
@@ -117,6 +122,8 @@ static struct sp_run_options run_options(struct run *run)
 	o.defect = plan->fault ? plan->fault->id : NULL;
 	o.secrets = run->secrets;
 	o.listener = cli_console_listener(run->console);
+	if (run->live)
+		o.listener = cli_live_listener(run->live, o.listener);
 	o.seed = args->seed.value;
 	/* A seed that nobody named is still recorded, so that the run can be repeated. */
 	if (!args->seed.set) {
@@ -124,6 +131,32 @@ static struct sp_run_options run_options(struct run *run)
 		o.seed &= UINT64_C(0x1fffffffffffff);
 	}
 	return o;
+}
+
+/* True for a report that is written while the run goes on. */
+static bool is_live(const struct cli_report *report)
+{
+	return cli_report_is_stdout(report) && !strcmp(report->format->name, "tap");
+}
+
+static bool wants_live(const struct run *run)
+{
+	for (size_t i = 0; i < run->plan.n_reports; i++)
+		if (is_live(&run->plan.reports[i]))
+			return true;
+	return false;
+}
+
+/* Ends the live report. 0 or an exit code. */
+static int end_live(struct run *run, const struct sp_result_end *end)
+{
+	int rc = cli_live_done(run->live, !end->interrupted && !access(run->results_path, F_OK));
+
+	run->live = NULL;
+	if (!rc)
+		return SP_EXIT_OK;
+	cli_say("error: cannot write the report to standard output: %s", strerror(-rc));
+	return SP_EXIT_HARNESS;
 }
 
 /* Reports what there is, also after an interrupt. 0 or an exit code. */
@@ -142,6 +175,8 @@ static int write_reports(struct run *run)
 	for (size_t i = 0; i < run->plan.n_reports; i++) {
 		const struct cli_report *report = &run->plan.reports[i];
 
+		if (is_live(report))
+			continue;
 		if (!report->format->write(&set, report->path, &err)) {
 			if (!cli_report_is_stdout(report))
 				cli_console_note(run->console, "%s: %s", report->format->name,
@@ -226,6 +261,7 @@ static int open_run(struct run *run, struct sp_error *err)
 			run->args->results ? run->args->results : "the results (--results PATH)",
 	};
 
+	run->live = wants_live(run) ? cli_live_new() : NULL;
 	run->console = cli_console_new(&console);
 	return run->console && run->results_path ? 0 :
 						   sp_error_set(err, SP_INTERNAL, "out of memory");
@@ -266,6 +302,7 @@ static int execute(struct run *run)
 	code = run_cases(run, &end, &err);
 	if (err.code)
 		cli_console_note(run->console, "error: %s", err.message);
+	code = stronger(code, end_live(run, &end));
 	code = stronger(code, write_reports(run));
 	if (run->args->results)
 		cli_console_note(run->console, "results: %s", run->results_path);

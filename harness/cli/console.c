@@ -210,10 +210,12 @@ static void on_case_slow(void *arg, const struct sp_case_def *def, int index, ui
 
 static void count_reason(struct cli_console *console, const char *text)
 {
+	size_t len = strcspn(text, "\n");
 	struct reason *grown;
 
+	/* A known failure's own message follows on further lines. */
 	for (size_t i = 0; i < console->n_reasons; i++)
-		if (!strcmp(console->reasons[i].text, text)) {
+		if (!strncmp(console->reasons[i].text, text, len) && !console->reasons[i].text[len]) {
 			console->reasons[i].count++;
 			return;
 		}
@@ -221,7 +223,7 @@ static void count_reason(struct cli_console *console, const char *text)
 	if (!grown)
 		return;
 	console->reasons = grown;
-	grown[console->n_reasons].text = strdup(text);
+	grown[console->n_reasons].text = strndup(text, len);
 	grown[console->n_reasons].count = 1;
 	if (grown[console->n_reasons].text)
 		console->n_reasons++;

@@ -10,6 +10,7 @@
 #include <cli/cli.h>
 #include <cli/text.h>
 #include <redact/redact.h>
+#include <runner/baseline.h>
 
 #define TEXT_CEILING (256 * 1024)
 
@@ -239,7 +240,6 @@ static bool check_unbuilt(const struct run_args *args, struct checks *checks)
 	} rows[] = {
 		{ args->suite_plugins.len > 0, "--suite-plugin",
 		  "a suite can be added to harness/cli/registry.c meanwhile" },
-		{ args->baseline, "--baseline", "use --last-failed or --case" },
 		{ args->driver_env.len > 0, "--driver-env", "drivers are not built yet either" },
 		{ args->coverage, "--coverage", "build with --coverage and use gcovr" },
 		{ args->trace, "--trace", "every failure prints its dialogue" },
@@ -605,6 +605,17 @@ const char *cli_plan_provider(const struct run_plan *plan)
 	return cli_plan_spec(plan, SP_SUBJECT_PROVIDER);
 }
 
+/* Held against every case of every suite: a filter must not make an entry look stale. */
+static int read_baseline(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
+{
+	size_t n;
+	const struct sp_suite *const *suites = cli_suites(&n);
+	int rc = args->baseline ? sp_baseline_read(args->baseline, &plan->baseline, err) : 0;
+
+	return rc || !args->baseline ? rc :
+				       sp_baseline_bind(plan->baseline, suites, n, sp_wall_ms(), err);
+}
+
 int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
 {
 	struct checks checks = { SP_ERROR_INIT, SP_ERROR_INIT };
@@ -628,6 +639,8 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 		*err = checks.err;
 		return (int)checks.err.code;
 	}
+	if (read_baseline(args, plan, err))
+		return (int)err->code;
 	provider = cli_plan_provider(plan);
 	plan->live = provider && cli_spec_is_live(provider);
 	plan->jobs = args->jobs.set ? (unsigned)args->jobs.value : default_jobs(args, plan);
@@ -640,6 +653,7 @@ void cli_plan_done(struct run_plan *plan)
 		free(plan->shown[i]);
 	sp_selection_done(&plan->selection);
 	cli_ids_done(&plan->last_failed);
+	sp_baseline_free(plan->baseline);
 	free(plan->suites);
 	free(plan->reports);
 	free(plan->rerun_prefix);

@@ -51,6 +51,8 @@ struct run_plan {
 	uint64_t case_deadline_ms, grace_ms;
 	unsigned rounds;
 	const struct sp_fault *fault;
+	/* Known failures, bound to all suites; NULL: none. */
+	struct sp_baseline *baseline;
 	struct cli_report *reports;
 	size_t n_reports;
 	/* A report goes to standard output, so the console must not. */

@@ -8,6 +8,8 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#define CLAUSES_CEILING ((size_t)4 << 20)
+
 /* The suites of a selection, each once and in order, and the first case of each. */
 static size_t list_suites(const struct sp_selection *selection, const struct sp_suite **suites,
 			  const struct sp_case_def **firsts)
@@ -23,15 +25,15 @@ static size_t list_suites(const struct sp_selection *selection, const struct sp_
 	return n;
 }
 
-static int write_run(struct sp_results_writer *writer, const struct sp_run_options *options,
-		     const struct sp_suite *const *suites, size_t n_suites)
+static int write_run(struct sp_results_writer *writer, const struct sp_run_options *options)
 {
 	struct sp_buf subjects SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf clauses SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(CLAUSES_CEILING);
 	char host[256] = "", digest[65];
 	struct sp_result_run run = {
 		.schema_version = SP_RESULTS_SCHEMA_VERSION,
 		.program_version = (char *)SP_VERSION,
-		.suite_version = (char *)(n_suites ? suites[0]->clauses_version : ""),
+		.suite_version = (char *)SP_REQUIREMENTS_VERSION,
 		.requirements_sha256 = digest,
 		.capabilities_json = (char *)"{}",
 		.host = host,
@@ -41,7 +43,8 @@ static int write_run(struct sp_results_writer *writer, const struct sp_run_optio
 		.defect = (char *)options->defect,
 	};
 
-	sp_requirements_digest(suites, n_suites, digest);
+	sp_run_requirements(options, digest, &clauses);
+	run.clauses = (char *)sp_buf_str(&clauses);
 	(void)gethostname(host, sizeof(host) - 1);
 	for (size_t i = 0; i < options->n_subjects; i++)
 		sp_buf_addf(&subjects, "%s%s=%s", i ? " " : "",
@@ -88,7 +91,7 @@ int cli_skip_all(const struct sp_run_options *options, const char *reason,
 
 	if (rc)
 		return SP_EXIT_HARNESS;
-	(void)write_run(writer, options, suites, n);
+	(void)write_run(writer, options);
 	for (size_t i = 0; i < n; i++)
 		(void)write_skip(writer, options, suites[i], firsts[i], reason);
 	(void)sp_results_write_end(writer, &end);

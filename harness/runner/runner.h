@@ -79,9 +79,16 @@ struct sp_run_listener {
 
 #define SP_RUN_OPTIONS_VERSION 1
 
+struct sp_baseline;
+
 struct sp_run_options {
 	unsigned version;
 	struct sp_selection selection;
+	/* The whole requirement set, whatever was selected, so that shards and subjects can be told to belong together; NULL: the suites of the selection. */
+	const struct sp_suite *const *suites;
+	size_t n_suites;
+	/* Known failures, bound; NULL: none. */
+	const struct sp_baseline *baseline;
 	const struct sp_run_subject *subjects;
 	size_t n_subjects;
 	/* Opens a subject inside a worker. */
@@ -135,6 +142,12 @@ int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret
 /* Version of the requirement set; raised with every change of contract or clauses. */
 #define SP_REQUIREMENTS_VERSION "1"
 
+/*
+ * The requirement set of a run: the SHA-256 of options->suites (else of the selection's), and their clauses as
+ * "suite:clause" words, each once, in `clauses`.
+ */
+struct sp_buf;
+void sp_run_requirements(const struct sp_run_options *options, char ret_hex[65], struct sp_buf *clauses);
 /* SHA-256 of all requirements of these suites (64 hex digits and a NUL). */
 void sp_requirements_digest(const struct sp_suite *const *suites, size_t n_suites, char ret_hex[65]);
 

@@ -11,6 +11,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#include "baseline.h"
 #include "evidence.h"
 
 /* Far above what a worker may send. */
@@ -36,6 +37,8 @@ struct sp_tally {
 	int64_t start;
 	char *capabilities;
 	bool run_written;
+	/* Lines about the list of known failures, which are no cases. */
+	size_t n_problems;
 	/* Something went wrong that belongs to no case. */
 	bool fault;
 	/* The first error's message, for the exit code's reason. */
@@ -87,10 +90,9 @@ static void write_run(struct sp_tally *r)
 {
 	const struct sp_run_options *o = r->options;
 	struct sp_buf subjects SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	const struct sp_suite **suites SP_FREE = calloc(o->selection.len + 1, sizeof(*suites));
+	struct sp_buf clauses SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
 	struct sp_result_run run = { .schema_version = SP_RESULTS_SCHEMA_VERSION };
 	char digest[65] = "", host[65] = "";
-	size_t n = 0;
 
 	if (r->run_written)
 		return;
@@ -98,11 +100,7 @@ static void write_run(struct sp_tally *r)
 	for (size_t i = 0; i < o->n_subjects; i++)
 		sp_buf_addf(&subjects, "%s%s=%s", i ? " " : "",
 			    sp_subject_kind_name(o->subjects[i].kind), o->subjects[i].shown);
-	/* Cases come suite by suite. */
-	for (size_t i = 0; suites && i < o->selection.len; i++)
-		if (!n || suites[n - 1] != o->selection.suites[i])
-			suites[n++] = o->selection.suites[i];
-	sp_requirements_digest(suites, n, digest);
+	sp_run_requirements(o, digest, &clauses);
 	gethostname(host, sizeof(host) - 1);
 	run.program_version = (char *)SP_VERSION;
 	run.suite_version = (char *)SP_REQUIREMENTS_VERSION;
@@ -114,6 +112,7 @@ static void write_run(struct sp_tally *r)
 	run.start = r->start;
 	run.jobs = r->jobs;
 	run.defect = (char *)o->defect;
+	run.clauses = (char *)sp_buf_str(&clauses);
 	(void)sp_results_write_run(r->writer, &run);
 }
 
@@ -244,6 +243,7 @@ static void emit(struct sp_tally *r, size_t index)
 	struct sp_buf message SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
 	struct sp_buf tags SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf rerun SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf judged SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
 	struct sp_result_case result = a->worst;
 
 	for (const char *const *tag = def->tags; tag && *tag; tag++)
@@ -261,6 +261,10 @@ static void emit(struct sp_tally *r, size_t index)
 	result.level = (char *)(def->level == SP_MUST ? "MUST" : "SHOULD");
 	result.tags = (char *)sp_buf_str(&tags);
 	result.message = (char *)sp_buf_str(&message);
+	if (o->baseline)
+		result.verdict = sp_baseline_judge(o->baseline, def, result.verdict, result.message, &judged);
+	if (judged.len)
+		result.message = (char *)sp_buf_str(&judged);
 	if (!result.file) {
 		result.file = (char *)(def->file ? def->file : "");
 		result.line = def->line;
@@ -299,7 +303,7 @@ void sp_tally_fault(struct sp_tally *r, const char *message)
 
 bool sp_tally_failed(const struct sp_tally *r)
 {
-	return r->end.failed || r->end.errors;
+	return r->end.failed || r->end.errors || r->end.xpassed;
 }
 
 void sp_tally_leak(struct sp_tally *r, const char *case_id, const char *kind, const char *message)
@@ -320,11 +324,41 @@ void sp_tally_leak(struct sp_tally *r, const char *case_id, const char *kind, co
 
 /* ---- the end ---- */
 
+/* What is wrong with the list of known failures whatever its cases did is told as a failure of its own. */
+static void write_problems(struct sp_tally *r)
+{
+	size_t n = 0;
+	const struct sp_baseline_problem *problems =
+		r->options->baseline ? sp_baseline_problems(r->options->baseline, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		char id[48];
+		struct sp_result_case result = {
+			.id = id,
+			.suite = (char *)"baseline",
+			.subject = (char *)sp_baseline_path(r->options->baseline),
+			.clause = (char *)"list",
+			.level = (char *)"MUST",
+			.verdict = SP_FAIL,
+			.message = (char *)problems[i].message,
+			.start = sp_wall_ms(),
+			.attempt = 1,
+			.file = (char *)sp_baseline_path(r->options->baseline),
+			.line = (int)problems[i].line,
+			.tags = (char *)"",
+		};
+
+		snprintf(id, sizeof(id), "baseline.line-%u", problems[i].line);
+		write_case(r, &result);
+		r->n_problems++;
+	}
+}
+
 static int exit_code(const struct sp_tally *r, int rc, bool interrupted)
 {
 	const struct sp_run_options *o = r->options;
 	const struct sp_result_end *end = &r->end;
-	size_t executed = sp_result_executed(end);
+	size_t executed = sp_result_executed(end) - r->n_problems;
 
 	if (interrupted)
 		return SP_EXIT_INTERRUPTED;
@@ -344,9 +378,10 @@ static int exit_code(const struct sp_tally *r, int rc, bool interrupted)
 int sp_tally_close(struct sp_tally *r, int rc, bool interrupted, uint64_t commands,
 		    struct sp_result_end *ret_end, struct sp_error *err)
 {
-	int code = exit_code(r, rc, interrupted);
-	int write_error;
+	int code, write_error;
 
+	write_problems(r);
+	code = exit_code(r, rc, interrupted);
 	if (code == SP_EXIT_HARNESS && !rc)
 		sp_error_set(err, SP_INTERNAL, "%s", r->first_error);
 	r->end.exit_code = code;

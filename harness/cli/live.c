@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/live.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <base/buf.h>
+#include <base/files.h>
+#include <reports/tap.h>
+
+#define POINT_CEILING ((size_t)16 << 20)
+
+struct cli_live {
+	struct sp_run_listener next;
+	struct sp_buf buf;
+	size_t points;
+	/* -errno of the first write that failed; a reader that went away does not end the run. */
+	int error;
+};
+
+/* A point is one write, so that its reader never waits for the rest of one. */
+static void pass(struct cli_live *live)
+{
+	int rc = live->buf.error ? live->buf.error : 0;
+
+	if (!rc && !live->error)
+		rc = sp_write_all(STDOUT_FILENO, live->buf.data, live->buf.len);
+	if (rc && !live->error)
+		live->error = rc;
+	sp_buf_clear(&live->buf);
+}
+
+struct cli_live *cli_live_new(void)
+{
+	struct cli_live *live = calloc(1, sizeof(*live));
+
+	if (!live)
+		return NULL;
+	live->buf.ceiling = POINT_CEILING;
+	sp_tap_begin(&live->buf);
+	pass(live);
+	return live;
+}
+
+int cli_live_done(struct cli_live *live, bool complete)
+{
+	int error;
+
+	if (!live)
+		return 0;
+	sp_tap_end(&live->buf, live->points,
+		   complete ? NULL : "the run was interrupted: not every case has a result");
+	pass(live);
+	error = live->error;
+	sp_buf_done(&live->buf);
+	free(live);
+	return error;
+}
+
+/* ---- Everything is handed on ---- */
+
+static void on_started(void *arg, const struct sp_selection *selection, unsigned jobs)
+{
+	struct cli_live *live = arg;
+
+	if (live->next.started)
+		live->next.started(live->next.arg, selection, jobs);
+}
+
+static void on_case_started(void *arg, const struct sp_case_def *def, int worker)
+{
+	struct cli_live *live = arg;
+
+	if (live->next.case_started)
+		live->next.case_started(live->next.arg, def, worker);
+}
+
+static void on_case_slow(void *arg, const struct sp_case_def *def, int worker, uint64_t elapsed_ms)
+{
+	struct cli_live *live = arg;
+
+	if (live->next.case_slow)
+		live->next.case_slow(live->next.arg, def, worker, elapsed_ms);
+}
+
+static void on_case_ended(void *arg, const struct sp_result_case *result)
+{
+	struct cli_live *live = arg;
+
+	sp_tap_case(&live->buf, ++live->points, result, NULL);
+	pass(live);
+	if (live->next.case_ended)
+		live->next.case_ended(live->next.arg, result);
+}
+
+static void on_leaked(void *arg, const struct sp_result_leak *leak)
+{
+	struct cli_live *live = arg;
+
+	sp_tap_leak(&live->buf, ++live->points, leak);
+	pass(live);
+	if (live->next.leaked)
+		live->next.leaked(live->next.arg, leak);
+}
+
+static void on_tick(void *arg)
+{
+	struct cli_live *live = arg;
+
+	if (live->next.tick)
+		live->next.tick(live->next.arg);
+}
+
+static void on_ended(void *arg, const struct sp_result_end *end)
+{
+	struct cli_live *live = arg;
+
+	if (live->next.ended)
+		live->next.ended(live->next.arg, end);
+}
+
+struct sp_run_listener cli_live_listener(struct cli_live *live, struct sp_run_listener next)
+{
+	live->next = next;
+	return (struct sp_run_listener){
+		.arg = live,
+		.started = on_started,
+		.case_started = on_case_started,
+		.case_slow = on_case_slow,
+		.case_ended = on_case_ended,
+		.leaked = on_leaked,
+		.tick = on_tick,
+		.ended = on_ended,
+	};
+}
