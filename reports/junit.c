@@ -522,11 +522,11 @@ static int add_leak(struct writer *w, const struct sp_results *r, const struct s
 	for (const struct sp_result_leak *l = leak; l < r->leaks + r->n_leaks; l++) {
 		if (!same_text(l->id, leak->id))
 			continue;
-		sp_buf_addf(&body, "\n%s: ", l->kind ? l->kind : "leak");
+		sp_buf_addf(&body, "\nleft behind: %s: ", l->kind ? l->kind : "leak");
 		add_bounded(&body, l->message ? l->message : "", TEXT_MAX);
 	}
 	sp_buf_addc(&body, '\n');
-	sp_buf_addf(&message, "left behind (%s): %s", leak->kind ? leak->kind : "leak",
+	sp_buf_addf(&message, "left behind: %s: %s", leak->kind ? leak->kind : "leak",
 		    leak->message ? leak->message : "");
 	sp_buf_addf(&name, "leak.%s", leak->id && *leak->id ? leak->id : "run");
 	return add_extra(w, sp_buf_str(&name), "failure", sp_buf_str(&message), sp_buf_str(&body),

@@ -361,6 +361,120 @@ Test(junit, a_place_that_cannot_be_written_is_named)
 	close_fixture(&f);
 }
 
+/*
+ * What each consumer reads, as an expression that must be true of our files. What they need beyond: an extension
+ * (.xml), a size (the split), and an exit code, since none of them judges the job.
+ */
+static const struct {
+	const char *consumer, *rule, *xpath;
+} consumers[] = {
+	{ "Jenkins", "a suite without a testcase is dropped", "not(//testsuite[not(testcase)])" },
+	{ "Jenkins", "a testcase has a name and a classname",
+	  "not(//testcase[not(@name) or not(@classname)])" },
+	{ "Jenkins", "time is a number with a dot", "not(//testcase[string(number(@time))='NaN'])" },
+	{ "Jenkins", "error beats failure, so there is one child at most",
+	  "not(//testcase[count(failure|error|skipped) > 1])" },
+	{ "Jenkins", "the reason of a skip is its message", "not(//skipped[not(string(@message))])" },
+	{ "GitLab", "of two equal names only the first is kept",
+	  "not(//testcase[@name=preceding-sibling::testcase/@name])" },
+	{ "GitLab", "only the text of an outcome is shown",
+	  "not((//failure|//error|//skipped)[not(normalize-space(.))])" },
+	{ "GitLab", "the text holds the message", "not(//failure[not(contains(., @message))])" },
+	{ "GitLab", "a testcase says its file", "not(//testcase[starts-with(@name,'kill.')][not(@file)])" },
+	{ "dorny", "one level of suites", "not(//testsuite//testsuite) and name(/*)='testsuites'" },
+	{ "dorny", "a suite has a name", "not(//testsuite[not(string(@name))])" },
+	{ "dorny", "every testcase has a time", "not(//testcase[not(@time)])" },
+	{ "mikepenz", "counts are those of the testcases",
+	  "not(//testsuite[@tests!=count(testcase) or @failures!=count(testcase/failure) or "
+	  "@errors!=count(testcase/error) or @skipped!=count(testcase/skipped)])" },
+	{ "mikepenz", "no retry is a second testcase", "not(//flakyFailure) and not(//rerunFailure)" },
+	{ "Buildkite", "name and classname are not empty",
+	  "not(//testcase[not(string(@name)) or not(string(@classname))])" },
+	{ "CircleCI", "a failing testcase has its file",
+	  "not(//testcase[failure and starts-with(@name,'kill.')][not(string(@file))])" },
+	{ "the strict xUnit plugin", "no classname on a suite", "not(//testsuite[@classname])" },
+	{ "the strict xUnit plugin", "no zone in a timestamp", "not(//testsuite[contains(@timestamp,'Z')])" },
+};
+
+Test(junit, consumers_read_what_was_meant)
+{
+	struct sp_result_case cases[2 * SP_VERDICT_MAX_];
+	struct sp_result_leak leaks[] = { { (char *)"kill.v0", (char *)"file", (char *)"/tmp/x" } };
+	char ids[SP_VERDICT_MAX_][16];
+	struct fixture f;
+	char *text SP_FREE = NULL;
+
+	for (int v = 0; v < SP_VERDICT_MAX_; v++) {
+		snprintf(ids[v], sizeof(ids[v]), "kill.v%d", v);
+		cases[v] = (struct sp_result_case)CASE(ids[v], (enum sp_verdict)v,
+						       .message = (char *)"what\nhappened",
+						       .file = (char *)"suites/kill/a.c", .line = 4);
+		/* The same cases of another subject. */
+		cases[SP_VERDICT_MAX_ + v] = cases[v];
+		cases[SP_VERDICT_MAX_ + v].subject = (char *)"plugin:./x.so";
+	}
+	open_fixture(&f, cases, SP_COUNT(cases));
+	f.results.leaks = leaks;
+	f.results.n_leaks = 1;
+	f.results.complete = false;
+	text = write_report(&f, NULL);
+	for (size_t i = 0; i < SP_COUNT(consumers); i++) {
+		char *actual SP_FREE = xpath(f.path, consumers[i].xpath);
+
+		cr_expect(!actual || !strcmp(actual, "true"), "%s: %s is %s in\n%s",
+			  consumers[i].consumer, consumers[i].rule, actual, text);
+	}
+	close_fixture(&f);
+}
+
+Test(junit, each_subject_has_suites_of_its_own)
+{
+	struct sp_result_case bash[] = { CASE("kill.a", SP_PASS), CASE("kill.b", SP_FAIL) };
+	struct sp_result_case local[] = { CASE("kill.a", SP_PASS) };
+	struct sp_results runs[2];
+	struct fixture f;
+	char *text SP_FREE = NULL;
+
+	local[0].subject = (char *)"plugin:./x.so";
+	open_fixture(&f, bash, 2);
+	runs[0] = runs[1] = f.results;
+	runs[1].cases = local;
+	runs[1].n_cases = 1;
+	f.set = (struct sp_results_set){ .runs = runs, .n_runs = 2 };
+	text = write_report(&f, NULL);
+	cr_expect_not_null(text);
+	expect_xpath(f.path, "count(//testsuite)", "2");
+	expect_xpath(f.path, "string(//testsuite[1]/@name)", "kill [bash]");
+	expect_xpath(f.path, "string(//testsuite[2]/@name)", "kill [plugin:./x.so]");
+	/* A dot would begin a package. */
+	expect_xpath(f.path, "string(//testsuite[2]/testcase/@classname)",
+		     "sandproof.kill [plugin:_/x_so]");
+	expect_xpath(f.path, "string(//testsuite[2]/testcase/@name)", "kill.a");
+	close_fixture(&f);
+}
+
+/* Shards of one subject are one suite, as if it had been one run. */
+Test(junit, shards_are_one_suite)
+{
+	struct sp_result_case one[] = { CASE("kill.a", SP_PASS) }, two[] = { CASE("kill.b", SP_PASS) };
+	struct sp_results runs[2];
+	struct fixture f;
+	char *text SP_FREE = NULL;
+
+	open_fixture(&f, one, 1);
+	runs[0] = runs[1] = f.results;
+	runs[1].cases = two;
+	runs[1].run.seed = 8;
+	f.set = (struct sp_results_set){ .runs = runs, .n_runs = 2 };
+	text = write_report(&f, NULL);
+	cr_expect_not_null(text);
+	expect_xpath(f.path, "count(//testsuite)", "1");
+	expect_xpath(f.path, "count(//testcase)", "2");
+	expect_xpath(f.path, "string(//property[@name='seed']/@value)", "7 8");
+	expect_xpath(f.path, "count(//property[@name='requirements'])", "0");
+	close_fixture(&f);
+}
+
 Test(reports, formats)
 {
 	cr_assert_not_null(sp_report_format_find("junit")->write);

@@ -61,11 +61,15 @@ static void add_literal(struct sp_buf *buf, const char *name, const char *text)
 
 	if (!text || !*text)
 		return;
+	/* Blanks before the first line would set the block's indentation, and not every reader knows the sign against that. */
+	if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') {
+		add_yaml(buf, name, text);
+		return;
+	}
 	sp_xml_clean(&clean, text, strlen(text));
 	at = sp_buf_str(&clean);
 	left = sp_utf8_cut(at, clean.len, TEXT_MAX);
-	/* The indentation is said, so that a first line with blanks does not set it. */
-	sp_buf_addf(buf, "  %s: |2\n", name);
+	sp_buf_addf(buf, "  %s: |\n", name);
 	while (left) {
 		size_t line = strcspn(at, "\r\n");
 

@@ -106,7 +106,6 @@ static const struct {
 	{ { "run", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "run", "--tag", "no-such-tag" }, 2, "no-such-tag", NULL },
 	{ { "run", "--report", "junit" }, 2, "needs a path", NULL },
-	{ { "run", "--report", "html=x" }, 3, "not built yet", NULL },
 	{ { "run", "--defect", "no-such-fault" }, 2, "unknown fault", NULL },
 	{ { "run", "--provider", "render:https://u:hunter22@x/v1" }, 2, "environment", NULL },
 	{ { "run", "--provider", "render" }, 3,
@@ -116,8 +115,14 @@ static const struct {
 	{ { "list", "--faults" }, 0, NULL, "" },
 	{ { "show" }, 2, "name a case", NULL },
 	{ { "show", "no-such-thing" }, 2, "no case, clause or fault", NULL },
-	{ { "report", "junit" }, 2, "name a format and a results file", NULL },
+	{ { "report", "junit" }, 2, "name a format and at least one results file", NULL },
 	{ { "report", "junit=-", "/nonexistent" }, 3, "/nonexistent", NULL },
+	{ { "report", "junit", "html", "/nonexistent" }, 2, "only one report", NULL },
+	{ { "report", "junit=x", "tapp=y", "/nonexistent" }, 2, "the nearest: tap", NULL },
+	{ { "baseline", "--help" }, 0, NULL, "PATTERN | MESSAGE | REASON" },
+	{ { "baseline" }, 2, "baseline update RESULTS", NULL },
+	{ { "baseline", "update", "/nonexistent" }, 3, "/nonexistent", NULL },
+	{ { "run", "--baseline", "/nonexistent" }, 3, "/nonexistent", NULL },
 	{ { "show", "\033]0;title\a" }, 2, "\\x1b]0;title\\x07", NULL },
 	{ { "\033[31m" }, 2, "\\x1b[31m", NULL },
 	{ { "fake-api", "--era", "D" }, 2, "--era takes A, B or C", NULL },
@@ -248,6 +253,8 @@ static struct sp_run_result run_text(const char *text)
 	return result;
 }
 
+#define FAULTY_CASE                                                                                \
+	" run --provider bash --defect exec-code-boolean --case exec.code.passes-through"
 #define ONE_CASE " run --provider local --case exec.code.passes-through"
 
 /* Each text ends with what `says` names, in the output or in the error output. */
@@ -264,6 +271,35 @@ static const struct {
 	{ "\"$0\"" ONE_CASE " --min-executed 2", "1 case ran, and --min-executed asks for 2", 1 },
 	{ "SANDPROOF_TIME_SCALE=fast \"$0\"" ONE_CASE, "SANDPROOF_TIME_SCALE", 2 },
 	{ "SANDPROOF_TIME_SCALE=0 \"$0\"" ONE_CASE, "0.1 to 1000", 2 },
+	/* The verdict comes out although a report cannot be written, and so do the other reports. */
+	{ "\"$0\"" ONE_CASE " --report html=/nowhere/r.html --report ctrf=\"$1/c.json\"; code=$?; "
+	  "grep -q '\"passed\":1' \"$1/c.json\" || exit 9; exit $code", "1 passed, 0 failed, 0 skipped", 3 },
+	/* TAP has standard output for itself, to the last line. */
+	{ "\"$0\"" ONE_CASE " --report tap=- 2>\"$1/talk\"; code=$?; tail -1 \"$1/talk\" | "
+	  "grep -q '^1 passed' || exit 9; exit $code",
+	  "TAP version 14\nok 1 - exec.code.passes-through\n1..1\n", 0 },
+	{ "\"$0\"" ONE_CASE " --report tap=- >/dev/full", "cannot write the report to standard output", 3 },
+	/* Known failures: what passes, what fails as it is listed, what is of no case whatever was selected. */
+	{ "echo 'exec.code.passes-through | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
+	  "0 passed, 1 failed, 0 skipped", 1 },
+	{ "echo 'exec.nothing | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
+	  "1 passed, 1 failed, 0 skipped", 1 },
+	{ "echo 'exec.code.is-final | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
+	  "1 passed, 0 failed, 0 skipped", 0 },
+	{ "echo broken >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"", "line 1: the message is missing", 2 },
+	{ "\"$0\"" FAULTY_CASE " --results \"$1/r3\" >/dev/null; sed -i 's/,\"defect\":\"[a-z-]*\"//' \"$1/r3\"; "
+	  "\"$0\" baseline update \"$1/r3\" --baseline \"$1/b3\" >/dev/null && \"$0\"" FAULTY_CASE
+	  " --baseline \"$1/b3\"", "0 passed, 0 failed, 1 skipped", 0 },
+	/* Runs of one program go together; two requirement sets do not, unless it is said. */
+	{ "\"$0\"" ONE_CASE " --results \"$1/m1\" >/dev/null; sed 's/\"bash\"/\"other\"/' \"$1/m1\" >\"$1/m2\"; "
+	  "\"$0\" report clauses \"$1/m1\" \"$1/m2\"", "exec:X1", 0 },
+	{ "sed 's/\"requirements_sha256\":\"../&zz/' \"$1/m1\" >\"$1/m3\"; "
+	  "\"$0\" report clauses \"$1/m1\" \"$1/m3\"", "two requirement sets", 3 },
+	{ "\"$0\" report clauses --mixed \"$1/m1\" \"$1/m3\"", "different requirement sets", 0 },
+	{ "cat \"$1/m1\" \"$1/m2\" >\"$1/m4\"; \"$0\" report clauses --json \"$1/m4\"", "\"complete\": true", 0 },
+	{ "head -c -3 \"$1/m1\" >\"$1/m5\"; \"$0\" report tap \"$1/m5\"", "Bail out! the run was cut off", 0 },
+	{ "sed 's/\"schema_version\":1/\"schema_version\":9/' \"$1/m1\" >\"$1/m6\"; "
+	  "\"$0\" report tap \"$1/m6\"", "schema_version 9, and this program reads version 1", 3 },
 	/* A limit on the size of files is an error, not a death. */
 	{ "ulimit -f 0; \"$0\"" ONE_CASE " --results \"$1/r2\"", "File too large", 3 },
 };
