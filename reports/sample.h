@@ -87,6 +87,7 @@ struct sample {
 	char path[256];
 };
 
+/* Opens it around cases; the folder is new. */
 static inline void sample_open(struct sample *s, struct sp_result_case *cases, size_t n_cases)
 {
 	struct sp_error err = SP_ERROR_INIT;
@@ -103,6 +104,7 @@ static inline void sample_open(struct sample *s, struct sp_result_case *cases, s
 	snprintf(s->path, sizeof(s->path), "%s/report", s->dir);
 }
 
+/* Removes the folder. */
 static inline void sample_close(struct sample *s)
 {
 	sp_remove_tree(s->dir);
