@@ -21,6 +21,7 @@
 		__VA_ARGS__                                                                        \
 	}
 
+/* First line of a run. */
 #define SAMPLE_RUN                                                                                 \
 	{                                                                                          \
 		.schema_version = 1, .program_version = (char *)"0.1.0",                           \
@@ -48,6 +49,7 @@ SP_UNUSED static struct sp_result_case sample_cases[SP_VERDICT_MAX_] = {
 	[SP_ERROR] = SAMPLE_CASE("kill.g.error", "K2", "MUST", SP_ERROR, "no disk left", ),
 };
 
+/* What a case left behind. */
 SP_UNUSED static struct sp_result_leak sample_leaks[] = {
 	{ (char *)"kill.a.pass", (char *)"process", (char *)"pid 9 (sh) was left" },
 };
