@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <sandproof/error.h>
+#include <sandproof/provider.h>
 
 /* What to measure with. */
 struct bench {
@@ -19,6 +20,9 @@ struct bench {
 	const char *program;
 	/* Interleaved rounds of the exec figures. */
 	size_t rounds;
+	/* Length of the journal that is read, in MiB, and how often. */
+	uint64_t journal_mib;
+	size_t journal_rounds;
 	/* Median of a bare `bash -c true`, nanoseconds; filled by bench_exec(). */
 	uint64_t bare_ns;
 };
@@ -38,6 +42,8 @@ void bench_series_done(struct bench_series *series);
 
 /* Prints one figure: a number, its unit, and its aim ("at most"), 0 for none. */
 void bench_print(const char *what, double value, const char *unit, double aim);
+/* Same with an aim of "at least". */
+void bench_print_least(const char *what, double value, const char *unit, double aim);
 /* Ends the program with a message. */
 void bench_die(const char *what, const struct sp_error *err) __attribute__((noreturn));
 
@@ -46,6 +52,14 @@ uint64_t bench_spawn(const char *const *argv);
 
 /* exec through HTTP and the fake without and with the wrapper, and a group kill. */
 void bench_exec(struct bench *bench);
+/* Calls `fn` with a sandbox of the fake, behind its HTTP API. */
+void bench_served(struct bench *bench, void (*fn)(struct bench *bench, struct sp_provider *provider,
+						  struct sp_sandbox *sandbox));
+/* A long journal read to its exit: over local, then over the fake. */
+void bench_journal(struct bench *bench);
+/* The second half of it. */
+void bench_journal_served(struct bench *bench, struct sp_provider *provider,
+			  struct sp_sandbox *sandbox);
 /* A whole run: wall time, the count of its commands, peak memory of workers and fake; then `list`. */
 void bench_run(struct bench *bench);
 /* The runner's own cost of a case that does nothing. */

@@ -271,6 +271,28 @@ static void measure(struct bench *bench, struct sp_provider *provider, struct sp
 	bench_series_done(&whole);
 }
 
+void bench_served(struct bench *bench, void (*fn)(struct bench *bench, struct sp_provider *provider,
+						  struct sp_sandbox *sandbox))
+{
+	struct server server = { 0 };
+	struct watch watch = { 0 };
+	struct sp_provider provider = SP_PROVIDER_INIT;
+	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
+	struct sp_create_options create = SP_CREATE_OPTIONS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	start_server(bench, &server);
+	open_provider(&server, &watch, &provider);
+	if (sp_provider_create(&provider, &create, &sandbox, &err) < 0)
+		bench_die("create", &err);
+	fn(bench, &provider, &sandbox);
+	if (sp_sandbox_destroy(&sandbox, NULL, &err) < 0)
+		bench_die("destroy", &err);
+	sp_sandbox_done(&sandbox);
+	sp_provider_done(&provider);
+	stop_server(&server);
+}
+
 void bench_exec(struct bench *bench)
 {
 	struct server server = { 0 };

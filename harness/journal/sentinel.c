@@ -48,10 +48,11 @@ static void trim(const char **text, size_t *len)
 		*len -= n;
 }
 
-bool sp_journal_may_be_sentinel(const char *line, size_t len, const char *nonce)
+/* A cheap test before the real one: the nonce as it is, or an escape, by which JSON could spell it. */
+static bool may_be_sentinel(const char *line, size_t len, const char *nonce)
 {
-	/* A JSON text may spell the nonce with escapes. */
-	return len >= 32 && (memmem(line, len, nonce, 32) || memmem(line, len, "\\u00", 4));
+	return memmem(line, len, nonce, 32) ||
+	       (memchr(line, '\\', len) && memmem(line, len, "\\u00", 4));
 }
 
 bool sp_journal_parse_sentinel(const char *line, size_t len, const char *nonce, int *ret_code)
@@ -60,10 +61,10 @@ bool sp_journal_parse_sentinel(const char *line, size_t len, const char *nonce, 
 	const char *found;
 	int64_t code;
 
-	if (!sp_journal_may_be_sentinel(line, len, nonce))
-		return false;
 	trim(&line, &len);
-	if (!len || line[0] != '{' || sp_json_parse(line, len, PARSE_MAX, &json, NULL))
+	if (!len || line[0] != '{' || !may_be_sentinel(line, len, nonce))
+		return false;
+	if (sp_json_parse(line, len, PARSE_MAX, &json, NULL))
 		return false;
 	found = sp_json_str(json, "__nonce");
 	if (!found || strcmp(found, nonce) || !sp_json_int(json, "__exit", &code) ||
@@ -94,6 +95,9 @@ bool sp_journal_fused_sentinel(const char *line, size_t len, const char *nonce, 
 	/* One to three digits. */
 	size_t shortest = strlen("{\"__exit\":0,\"__nonce\":\"\"}") + 32;
 
+	/* Nearly every line ends otherwise. */
+	if (len < shortest || memcmp(line + len - 2 - 32, nonce, 32))
+		return false;
 	for (size_t n = shortest; n < shortest + 3 && n < len; n++) {
 		int code = canonical_code(line + len - n, n, nonce);
 

@@ -21,7 +21,5 @@ bool sp_journal_fused_sentinel(const char *line, size_t len, const char *nonce, 
  */
 bool sp_journal_find_exit(const char *text, size_t len, bool whole, const char *nonce,
 			  int *ret_code);
-/* True when the line could be a sentinel of this nonce at all: a cheap test before the real ones. */
-bool sp_journal_may_be_sentinel(const char *line, size_t len, const char *nonce);
 
 #endif

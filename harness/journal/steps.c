@@ -13,7 +13,7 @@
  * A bounded read in base64 stays below the 8 MiB that providers usually keep, and is long enough
  * that starting a command costs little beside moving its bytes.
  */
-#define READ_MAX (4 * 1024 * 1024)
+#define READ_MAX (6 * 1000 * 1000)
 
 static size_t line_end(const unsigned char *data, size_t len)
 {
