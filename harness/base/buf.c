@@ -215,6 +215,16 @@ static const char *json_escape(unsigned char c, char scratch[8])
 	}
 }
 
+/* Length of the run at the start that stands for itself in a JSON string: ASCII without escapes. */
+static size_t json_plain(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && (unsigned char)text[n] - 0x20u < 0x60 && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len)
 {
 	size_t at = 0;
@@ -224,7 +234,13 @@ int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len)
 	while (at < len) {
 		char scratch[8];
 		bool valid;
-		size_t step = sp_utf8_next(text + at, len - at, &valid);
+		size_t step = json_plain(text + at, len - at);
+
+		if (step) {
+			at += step;
+			continue;
+		}
+		step = sp_utf8_next(text + at, len - at, &valid);
 		const char *instead = valid ? json_escape((unsigned char)text[at], scratch) :
 					      "\xEF\xBF\xBD";
 

@@ -52,6 +52,24 @@ static size_t step(const unsigned char *text, size_t len, size_t *ret_need)
 	return i;
 }
 
+/* Length of the ASCII run at the start, eight bytes at a time: most text is nothing else. */
+static size_t ascii_run(const void *text, size_t len)
+{
+	const unsigned char *bytes = text;
+	size_t n = 0;
+
+	for (; len - n >= sizeof(uint64_t); n += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, bytes + n, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	while (n < len && bytes[n] < 0x80)
+		n++;
+	return n;
+}
+
 size_t sp_utf8_next(const char *text, size_t len, bool *ret_valid)
 {
 	size_t need;
@@ -65,8 +83,11 @@ bool sp_utf8_valid(const char *text, size_t len)
 {
 	bool valid = true;
 
-	for (size_t at = 0; at < len && valid;)
+	for (size_t at = ascii_run(text, len); at < len && valid;) {
 		at += sp_utf8_next(text + at, len - at, &valid);
+		if (valid)
+			at += ascii_run(text + at, len - at);
+	}
 	return valid;
 }
 
@@ -129,6 +150,7 @@ int sp_utf8_decode(struct sp_utf8_decoder *decoder, const void *data, size_t len
 
 		if (got == need) {
 			at += got;
+			at += ascii_run(bytes + at, len - at);
 			continue;
 		}
 		/* Well-formed runs are added in one piece. */
