@@ -540,6 +540,14 @@ void sp_census_done(struct sp_census *census)
 		free(census->sandboxes[i].state);
 	}
 	free(census->sandboxes);
+	for (size_t i = 0; census->snapshots && i < census->n_snapshots; i++) {
+		free(census->snapshots[i].id);
+		free(census->snapshots[i].sandbox_id);
+		free(census->snapshots[i].name);
+		free(census->snapshots[i].kind);
+		free(census->snapshots[i].status);
+	}
+	free(census->snapshots);
 	free_texts(census->cannot_hold, census->n_cannot_hold);
 	*census = (struct sp_census)SP_CENSUS_INIT;
 }

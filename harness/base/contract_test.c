@@ -266,6 +266,8 @@ Test(contract, owned_values_are_freed_whole)
 	struct sp_control_requests requests = { calloc(1, sizeof(*requests.items)), 1 };
 	struct sp_census census = { .sandboxes = calloc(1, sizeof(*census.sandboxes)),
 				    .n_sandboxes = 1,
+				    .snapshots = calloc(1, sizeof(*census.snapshots)),
+				    .n_snapshots = 1,
 				    .cannot_hold = calloc(1, sizeof(char *)),
 				    .n_cannot_hold = 1 };
 
@@ -277,6 +279,8 @@ Test(contract, owned_values_are_freed_whole)
 							 { (unsigned char *)strdup("b"), 1 }, false };
 	census.sandboxes[0].id = strdup("i");
 	census.sandboxes[0].state = strdup("s");
+	census.snapshots[0] = (struct sp_census_snapshot){ strdup("i"), strdup("s"), NULL,
+							   strdup("k"), strdup("c") };
 	census.cannot_hold[0] = strdup("c");
 	for (int again = 0; again < 2; again++) {
 		sp_exec_result_done(&exec);
@@ -291,5 +295,5 @@ Test(contract, owned_values_are_freed_whole)
 	}
 	cr_assert(!exec.stdout_bytes.data && !dir.entries && !dir.len && !ref.id && !port.token &&
 		  !ids.ids && !journal.entries && !record.key && !record.updated_at &&
-		  !requests.items && !census.sandboxes && !census.n_cannot_hold);
+		  !requests.items && !census.sandboxes && !census.snapshots && !census.n_cannot_hold);
 }

@@ -159,6 +159,45 @@ static int read_sandboxes(const cJSON *array, struct sp_census *census, struct s
 	return rc;
 }
 
+static int read_snapshot(const cJSON *json, struct sp_census_snapshot *snapshot,
+			 struct sp_error *err)
+{
+	const char *name = sp_json_str(json, "name");
+	int rc = copy(json, "id", &snapshot->id, err);
+
+	if (!rc)
+		rc = copy(json, "sandbox_id", &snapshot->sandbox_id, err);
+	if (!rc)
+		rc = copy(json, "kind", &snapshot->kind, err);
+	if (!rc)
+		rc = copy(json, "status", &snapshot->status, err);
+	if (!rc && name) {
+		snapshot->name = strdup(name);
+		rc = snapshot->name ? 0 : no_memory(err);
+	}
+	return rc;
+}
+
+/* Backends that only count them have no list. */
+static int read_snapshots(const cJSON *array, struct sp_census *census, struct sp_error *err)
+{
+	const cJSON *item;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!array)
+		return 0;
+	if (!cJSON_IsArray(array) || (size_t)cJSON_GetArraySize(array) != census->n_snapshots)
+		return strange("snapshot_list", err);
+	census->snapshots = calloc(census->n_snapshots + 1, sizeof(*census->snapshots));
+	if (!census->snapshots)
+		return no_memory(err);
+	cJSON_ArrayForEach (item, array)
+		if (!rc)
+			rc = read_snapshot(item, &census->snapshots[n++], err);
+	return rc;
+}
+
 static int read_names(const cJSON *array, struct sp_census *census, struct sp_error *err)
 {
 	const cJSON *item;
@@ -193,6 +232,9 @@ int census_read(const cJSON *json, struct sp_census *ret_census, struct sp_error
 				err);
 	if (!rc)
 		rc = count(json, "snapshots", &census.n_snapshots, err);
+	if (!rc)
+		rc = read_snapshots(cJSON_GetObjectItemCaseSensitive(json, "snapshot_list"), &census,
+				    err);
 	if (!rc)
 		rc = count(json, "holds", &census.n_holds, err);
 	if (!rc)

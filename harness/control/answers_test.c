@@ -74,8 +74,9 @@ Test(requests, strange)
 
 static const char census_text[] =
     "{\"sandboxes\":[{\"id\":\"sbx-1\",\"state\":\"running\",\"processes\":2,\"commands\":1,"
-    "\"files\":3}],\"snapshots\":4,\"holds\":5,\"commands_total\":6,"
-    "\"cannot_hold\":[\"isolation\"],\"later\":true}";
+    "\"files\":3}],\"snapshots\":1,\"holds\":5,\"commands_total\":6,"
+    "\"cannot_hold\":[\"isolation\"],\"snapshot_list\":[{\"id\":\"snp-1\",\"sandbox_id\":\"sbx-9\","
+    "\"name\":null,\"kind\":\"runtime\",\"status\":\"failed\"}],\"later\":true}";
 
 static int read_census(const char *text, struct sp_census *census)
 {
@@ -95,7 +96,12 @@ Test(census, whole)
 		  census.sandboxes[0].commands == 1 && census.sandboxes[0].files == 3);
 	cr_expect_str_eq(census.sandboxes[0].id, "sbx-1");
 	cr_expect_str_eq(census.sandboxes[0].state, "running");
-	cr_expect(census.n_snapshots == 4 && census.n_holds == 5 && census.commands_total == 6);
+	cr_expect_str_eq(census.snapshots[0].id, "snp-1");
+	cr_expect_str_eq(census.snapshots[0].sandbox_id, "sbx-9");
+	cr_expect_str_eq(census.snapshots[0].kind, "runtime");
+	cr_expect_str_eq(census.snapshots[0].status, "failed");
+	cr_expect(!census.snapshots[0].name);
+	cr_expect(census.n_snapshots == 1 && census.n_holds == 5 && census.commands_total == 6);
 	cr_expect(census.n_cannot_hold == 1);
 	cr_expect_str_eq(census.cannot_hold[0], "isolation");
 	sp_census_done(&census);
@@ -106,7 +112,8 @@ Test(census, strange)
 {
 	static const char *const names[] = {
 	    "sandboxes", "snapshots",  "holds", "commands_total", "cannot_hold",
-	    "processes", "commands\"", "files", "state",	  "\"id"};
+	    "processes", "commands\"", "files", "state",	  "\"id",
+	    "sandbox_id", "kind", "status"};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
 		struct sp_census census = SP_CENSUS_INIT;

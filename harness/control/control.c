@@ -225,6 +225,57 @@ static int control_advance(void *self, uint64_t milliseconds, struct sp_error *e
 	return post(self, "clock", &body, NULL, err);
 }
 
+static const char *path_of_snapshot(const struct control *control, struct sp_buf *path,
+				    const char *snapshot_id)
+{
+	sp_buf_addf(path, "%s/snapshots/", control->base);
+	sp_buf_add_url(path, snapshot_id ? snapshot_id : "");
+	return sp_buf_str(path);
+}
+
+static int on_archive(void *arg, const char *data, size_t len, struct sp_error *err)
+{
+	struct sp_buf *archive = arg;
+
+	if (!sp_buf_add(archive, data, len))
+		return 0;
+	return sp_error_set(err, SP_INVALID, "control: the snapshot is longer than %zu bytes",
+			    archive->ceiling);
+}
+
+static int control_snapshot_read(void *self, const char *snapshot_id, size_t max,
+				 struct sp_bytes *ret_bytes, struct sp_error *err)
+{
+	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf archive SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(max);
+	struct exchange exchange SP_CLEANUP(exchange_done) = EXCHANGE_INIT;
+	struct control *control = self;
+	int rc;
+
+	exchange.method = "GET";
+	exchange.path = path_of_snapshot(control, &path, snapshot_id);
+	exchange.sink = on_archive;
+	exchange.arg = &archive;
+	rc = exchange_run(control->exchanger, &exchange, err);
+	if (!rc && sp_buf_take_bytes(&archive, ret_bytes))
+		rc = sp_error_set(err, SP_INTERNAL, "out of memory");
+	return rc;
+}
+
+static int control_snapshot_plant(void *self, const char *snapshot_id, const void *data, size_t len,
+				  struct sp_error *err)
+{
+	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct exchange exchange SP_CLEANUP(exchange_done) = EXCHANGE_INIT;
+	struct control *control = self;
+
+	exchange.method = "PUT";
+	exchange.path = path_of_snapshot(control, &path, snapshot_id);
+	exchange.bytes = len ? data : "";
+	exchange.n_bytes = len;
+	return exchange_run(control->exchanger, &exchange, err);
+}
+
 static int control_reset(void *self, struct sp_error *err)
 {
 	return post(self, "reset", NULL, NULL, err);
@@ -249,6 +300,8 @@ static const struct sp_control_ops control_ops = {
     .census = control_census,
     .set_state = control_set_state,
     .advance = control_advance,
+    .snapshot_read = control_snapshot_read,
+    .snapshot_plant = control_snapshot_plant,
     .reset = control_reset,
     .close = control_close,
 };

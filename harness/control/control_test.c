@@ -15,6 +15,7 @@
 #include <base/files.h>
 #include <base/json.h>
 #include <control/control.h>
+#include <control/exchange.h>
 
 #define HELPER SP_TEST_BIN_DIR "/fake_render_api_server_helper"
 
@@ -196,6 +197,84 @@ Test(table, over_a_unix_socket)
 Test(table, over_loopback)
 {
 	check_table(false);
+}
+
+/* One call of the service itself, with the workspace's key; the text of an answer's member, the caller's. */
+static char *ask_service(struct backend *backend, const char *key, const char *method,
+			 const char *path, const char *text, const char *member)
+{
+	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct exchange exchange SP_CLEANUP(exchange_done) = EXCHANGE_INIT;
+	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+	struct exchanger *exchanger;
+
+	cr_assert(!exchanger_new(backend->url, key, &exchanger, &err), "%s", err.message);
+	sp_buf_adds(&body, text ? text : "");
+	exchange.method = method;
+	exchange.path = path;
+	exchange.body = text ? &body : NULL;
+	cr_assert(!exchange_run(exchanger, &exchange, &err), "%s %s: %s", method, path, err.message);
+	exchanger_free(exchanger);
+	cr_assert(!sp_json_parse(sp_buf_str(&exchange.answer), exchange.answer.len, EXCHANGE_ANSWER,
+				 &json, &err));
+	return strdup(sp_json_str(json, member));
+}
+
+/* A snapshot's bytes are read whole, or not at all; others can be put in their place. */
+Test(snapshot, read_and_planted)
+{
+	struct backend backend = backend_start(true);
+	struct sp_control control = SP_CONTROL_INIT;
+	struct sp_census census = SP_CENSUS_INIT;
+	struct sp_bytes bytes = SP_BYTES_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char *workspace SP_FREE = NULL, *key SP_FREE = NULL, *state = NULL;
+	char text[128], path[128];
+
+	cr_assert(!sp_control_new_workspace(backend.url, backend.token, &workspace, &key, &err));
+	cr_assert(!sp_control_open(backend.url, backend.token, workspace, &control, &err));
+	snprintf(text, sizeof(text), "{\"ownerId\":\"%s\"}", workspace);
+	char *id SP_FREE = ask_service(&backend, key, "POST", "/v1/sandboxes", text, "id");
+
+	snprintf(path, sizeof(path), "/v1/sandboxes/%s", id);
+	do {
+		free(state);
+		state = ask_service(&backend, key, "GET", path, NULL, "status");
+	} while (!strcmp(state, "creating"));
+	cr_expect_str_eq(state, "running");
+	free(state);
+	snprintf(path, sizeof(path), "/v1/sandboxes/%s/snapshots", id);
+	char *snapshot SP_FREE =
+		ask_service(&backend, key, "POST", path, "{\"kind\":\"runtime\",\"name\":\"n\"}", "id");
+
+	do {
+		sp_census_done(&census);
+		cr_assert(!control.ops->census(control.self, &census, &err), "%s", err.message);
+		cr_assert(census.n_snapshots == 1 && census.snapshots);
+	} while (!strcmp(census.snapshots[0].status, "creating"));
+	cr_expect_str_eq(census.snapshots[0].status, "available");
+	cr_expect_str_eq(census.snapshots[0].id, snapshot);
+	cr_expect_str_eq(census.snapshots[0].sandbox_id, id);
+	cr_expect_str_eq(census.snapshots[0].name, "n");
+	cr_expect_str_eq(census.snapshots[0].kind, "runtime");
+	sp_census_done(&census);
+	cr_expect(control.ops->snapshot_read(control.self, snapshot, 10, &bytes, &err) == SP_INVALID &&
+		  !bytes.data);
+	cr_expect(control.ops->snapshot_read(control.self, "snp-x", 10, &bytes, &err) == SP_NOT_FOUND);
+	cr_expect(!control.ops->snapshot_read(control.self, snapshot, 1 << 24, &bytes, &err), "%s",
+		  err.message);
+	cr_expect(bytes.len > 1024 && !memcmp(bytes.data + 257, "ustar", 5), "%zu bytes", bytes.len);
+	sp_bytes_done(&bytes);
+	cr_expect(!control.ops->snapshot_plant(control.self, snapshot, "other", 5, &err), "%s",
+		  err.message);
+	cr_expect(!control.ops->snapshot_read(control.self, snapshot, 5, &bytes, &err) &&
+			  bytes.len == 5 && !memcmp(bytes.data, "other", 5),
+		  "%zu bytes: %s", bytes.len, err.message);
+	sp_bytes_done(&bytes);
+	cr_expect(control.ops->snapshot_plant(control.self, "snp-x", "", 0, &err) == SP_NOT_FOUND);
+	control.ops->close(control.self);
+	backend_stop(&backend);
 }
 
 struct waiter {

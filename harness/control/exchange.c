@@ -246,6 +246,9 @@ static void prepare(struct exchanger *exchanger, CURL *easy, struct transfer *tr
 				 (curl_off_t)(exchange->body ? exchange->body->len : 0));
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
 				 exchange->body ? sp_buf_str(exchange->body) : "");
+	} else if (exchange->bytes) {
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->n_bytes);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->bytes);
 	}
 	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange->method);
 }
@@ -343,6 +346,8 @@ int exchange_run(struct exchanger *exchanger, struct exchange *exchange, struct 
 	headers = curl_slist_append(NULL, exchanger->authorization);
 	if (headers && exchange->body)
 		curl_slist_append(headers, "Content-Type: application/json");
+	if (headers && exchange->bytes)
+		curl_slist_append(headers, "Content-Type: application/octet-stream");
 	limit = exchange->cancel ? sp_cancel_ref(exchange->cancel) : sp_cancel_new();
 	if (!headers || !limit || url.error)
 		return sp_error_set(err, SP_INTERNAL, "out of memory or descriptors");

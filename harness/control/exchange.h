@@ -19,6 +19,9 @@ struct exchange {
 	const char *path;
 	/* JSON, or NULL for none. */
 	const struct sp_buf *body;
+	/* Bytes instead of JSON, borrowed; NULL for none. */
+	const void *bytes;
+	size_t n_bytes;
 	/* NULL: a limit that only turns a hang into SP_TIMED_OUT. */
 	struct sp_cancel *cancel;
 	/*

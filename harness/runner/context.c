@@ -228,6 +228,20 @@ static int no_advance(void *self, uint64_t milliseconds, struct sp_error *err)
 	return no_control(err);
 }
 
+static int no_snapshot_read(void *self, const char *snapshot_id, size_t max,
+			    struct sp_bytes *ret_bytes, struct sp_error *err)
+{
+	(void)self, (void)snapshot_id, (void)max, (void)ret_bytes;
+	return no_control(err);
+}
+
+static int no_snapshot_plant(void *self, const char *snapshot_id, const void *data, size_t len,
+			     struct sp_error *err)
+{
+	(void)self, (void)snapshot_id, (void)data, (void)len;
+	return no_control(err);
+}
+
 static int no_reset(void *self, struct sp_error *err)
 {
 	(void)self;
@@ -249,6 +263,8 @@ static const struct sp_control_ops no_control_ops = {
 	.census = no_census,
 	.set_state = no_set_state,
 	.advance = no_advance,
+	.snapshot_read = no_snapshot_read,
+	.snapshot_plant = no_snapshot_plant,
 	.reset = no_reset,
 	.close = no_close,
 };

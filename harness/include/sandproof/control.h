@@ -113,12 +113,25 @@ struct sp_census_sandbox {
 	size_t files;
 };
 
+/* One snapshot of the backend, failed ones included. */
+struct sp_census_snapshot {
+	char *id;
+	/* Its source, which may be over. */
+	char *sandbox_id;
+	/* NULL: none. */
+	char *name;
+	/* Wire names: "filesystem" or "runtime"; "creating", "available" or "failed". */
+	char *kind;
+	char *status;
+};
+
 /* What lives in the workspace. Owned by the caller. */
 struct sp_census {
 	/* Sandboxes that are not terminated. */
 	struct sp_census_sandbox *sandboxes;
 	size_t n_sandboxes;
-	/* Snapshots that are not deleted or expired. */
+	/* Snapshots that are not deleted or expired, newest first. NULL where the backend only counts them. */
+	struct sp_census_snapshot *snapshots;
 	size_t n_snapshots;
 	/* Holds set and not yet released. */
 	size_t n_holds;
@@ -129,7 +142,7 @@ struct sp_census {
 	size_t n_cannot_hold;
 };
 
-#define SP_CENSUS_INIT { NULL, 0, 0, 0, 0, NULL, 0 }
+#define SP_CENSUS_INIT { NULL, 0, NULL, 0, 0, 0, NULL, 0 }
 
 /* Frees the census and clears the struct. */
 void sp_census_done(struct sp_census *census);
@@ -156,10 +169,22 @@ struct sp_control_ops {
 			struct sp_error *err);
 	/* Counts what lives. */
 	int (*census)(void *self, struct sp_census *ret_census, struct sp_error *err);
-	/* Puts a sandbox into a state by wire name ("suspended", "errored", "terminated"). */
+	/*
+	 * Puts a sandbox into a state by wire name: "running", "suspended", "errored", "terminated"; or
+	 * "creating", "suspending", "resuming", in which it then stays, whoever uses it, until it is put into another one.
+	 */
 	int (*set_state)(void *self, const char *sandbox_id, const char *state, struct sp_error *err);
 	/* Moves the workspace's clock forward. */
 	int (*advance)(void *self, uint64_t milliseconds, struct sp_error *err);
+	/*
+	 * All that a snapshot holds, as the bytes of a tar archive, to be searched. SP_NOT_FOUND: it does not exist
+	 * or is not complete; SP_INVALID: longer than `max`.
+	 */
+	int (*snapshot_read)(void *self, const char *snapshot_id, size_t max,
+			     struct sp_bytes *ret_bytes, struct sp_error *err);
+	/* Puts other bytes in the place of a complete snapshot's, whatever they are: a damaged or hostile archive. */
+	int (*snapshot_plant)(void *self, const char *snapshot_id, const void *data, size_t len,
+			      struct sp_error *err);
 	/* Releases every hold, clears every failure, destroys every sandbox and snapshot of the workspace. */
 	int (*reset)(void *self, struct sp_error *err);
 	/* Frees the client. */
