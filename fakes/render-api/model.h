@@ -123,6 +123,12 @@ struct sandbox {
 	struct waker_list wakers;
 	bool waking;
 	struct hold *wake_hold;
+	/* On its way to suspension, and the hold that stands in between; when it got there, or 0. */
+	bool suspending;
+	struct hold *suspend_hold;
+	int64_t suspended_ms;
+	/* A state that control keeps it in, or -1. */
+	int pinned;
 };
 
 /* What a create asks for; texts are borrowed. */
@@ -156,7 +162,12 @@ typedef void (*sandbox_done_fn)(void *arg);
 void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg);
 /* Gives back to the engine what is over. True while the engine still has sandboxes of ours. */
 bool sandbox_release_due(struct api *api);
-/* Puts it into a state by wire name, except terminated. SP_INVALID, SP_CONFLICT. */
+/*
+ * Suspends a running one. Where a hold stands in between it is `suspending` until that is released; so it is when this
+ * returns 0. SP_CONFLICT: it does not run.
+ */
+int sandbox_suspend(struct sandbox *sandbox, struct sp_error *err);
+/* Puts it into a state by wire name, except terminated; one on the way is kept until the next call. SP_INVALID, SP_CONFLICT. */
 int sandbox_set_state(struct sandbox *sandbox, const char *state, struct sp_error *err);
 /* The engine has answered for one of the calls that `n_pending` counts. */
 void sandbox_pending_done(struct sandbox *sandbox);

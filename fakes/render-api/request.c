@@ -215,7 +215,9 @@ static bool may_wake(struct request *request)
 
 void request_wake(struct request *request, void (*next)(struct request *request))
 {
-	if (sandbox_state(request->sandbox) == FAKE_SUSPENDED && !may_wake(request))
+	enum fake_state state = sandbox_state(request->sandbox);
+
+	if ((state == FAKE_SUSPENDED || state == FAKE_SUSPENDING) && !may_wake(request))
 		return;
 	request->after_wake = next;
 	request->waker.go = on_awake;

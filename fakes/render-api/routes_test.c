@@ -291,7 +291,7 @@ static const struct row rows[] = {
     {"state of nothing", "POST", "/admin/workspaces/{w}/state", CONTROL,
      "{\"sandbox_id\":\"sbx-x\",\"state\":\"suspended\"}", 404, NULL},
     {"unknown state", "POST", "/admin/workspaces/{w}/state", CONTROL,
-     "{\"sandbox_id\":\"{s}\",\"state\":\"creating\"}", 400, "creating"},
+     "{\"sandbox_id\":\"{s}\",\"state\":\"asleep\"}", 400, "asleep"},
     {"clock backwards", "POST", "/admin/workspaces/{w}/clock", CONTROL, "{\"advance_ms\":-1}", 400,
      NULL},
     {"clock", "POST", "/admin/workspaces/{w}/clock", CONTROL, "{\"advance_ms\":10}", 204, NULL},

@@ -135,6 +135,7 @@ static struct sandbox *allocate(struct workspace *workspace, const struct sandbo
 	sandbox->idle_s = wish->idle_s;
 	sandbox->created_ms = workspace_now(workspace);
 	sandbox->awake_ms = sandbox->created_ms;
+	sandbox->pinned = -1;
 	sandbox->active_ms = sandbox->created_ms;
 	sandbox->boot_ms = sandbox->created_ms + (slow_boot(workspace->api) ? SLOW_BOOT_MS : 0);
 	TAILQ_INIT(&sandbox->execs);
@@ -233,6 +234,10 @@ enum fake_state sandbox_state(const struct sandbox *sandbox)
 		return FAKE_CREATING;
 	if (sandbox->boot_failed)
 		return FAKE_ERRORED;
+	if (sandbox->pinned >= 0)
+		return (enum fake_state)sandbox->pinned;
+	if (sandbox->suspending)
+		return FAKE_SUSPENDING;
 	if (sandbox->waking)
 		return FAKE_RESUMING;
 	enum fake_state state = fake_sandbox_state(sandbox->handle);
@@ -287,6 +292,14 @@ static void on_destroyed(void *arg, int rc, const struct sp_error *err)
 	maybe_release(sandbox);
 }
 
+/* It goes on from where it is: neither on its way to suspension nor kept anywhere. */
+static void leave_suspension(struct sandbox *sandbox)
+{
+	hold_leave(SP_TAKE(sandbox->suspend_hold));
+	sandbox->suspending = false;
+	sandbox->pinned = -1;
+}
+
 void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 {
 	struct ending *ending;
@@ -294,6 +307,7 @@ void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 	if (!sandbox->terminated_ms)
 		sandbox->terminated_ms = workspace_now(sandbox->workspace);
 	hold_leave(SP_TAKE(sandbox->wake_hold));
+	leave_suspension(sandbox);
 	leave_restore(sandbox);
 	let_wakers_go(sandbox);
 	ending = sandbox->proven ? NULL : calloc(1, sizeof(*ending));
@@ -308,31 +322,6 @@ void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 	fake_sandbox_destroy(sandbox->handle, on_destroyed, ending);
 }
 
-int sandbox_set_state(struct sandbox *sandbox, const char *name, struct sp_error *err)
-{
-	int state = fake_state_from_name(name);
-	int rc = 0;
-
-	if (state != FAKE_RUNNING && state != FAKE_SUSPENDED && state != FAKE_ERRORED)
-		return sp_error_set(err, SP_INVALID,
-				    "a sandbox cannot be put into state `%s`; use running, "
-				    "suspended, errored or terminated",
-				    name);
-	if (sandbox->terminated_ms)
-		return sp_error_set(err, SP_CONFLICT, "sandbox %s is terminated", sandbox->id);
-	if (state == FAKE_ERRORED)
-		fake_sandbox_set_errored(sandbox->handle);
-	else if (state == FAKE_SUSPENDED)
-		rc = fake_sandbox_suspend(sandbox->handle, err);
-	else
-		rc = fake_sandbox_resume(sandbox->handle, err);
-	if (!rc && state == FAKE_RUNNING) {
-		sandbox->awake_ms = workspace_now(sandbox->workspace);
-		sandbox->active_ms = sandbox->awake_ms;
-	}
-	return rc;
-}
-
 void sandbox_use(struct sandbox *sandbox)
 {
 	sandbox->users++;
@@ -344,6 +333,14 @@ void sandbox_unuse(struct sandbox *sandbox)
 	sandbox->users--;
 	sandbox->active_ms = workspace_now(sandbox->workspace);
 	maybe_release(sandbox);
+}
+
+/* Its times begin anew. */
+static void set_awake(struct sandbox *sandbox)
+{
+	sandbox->awake_ms = workspace_now(sandbox->workspace);
+	sandbox->active_ms = sandbox->awake_ms;
+	sandbox->suspended_ms = 0;
 }
 
 static void awake(void *arg)
@@ -364,8 +361,7 @@ static void resume(void *arg)
 		fprintf(stderr, "sandproof fake-api: waking %s: %s\n", sandbox->id, err.message);
 		sandbox->boot_failed = true;
 	} else {
-		sandbox->awake_ms = workspace_now(sandbox->workspace);
-		sandbox->active_ms = sandbox->awake_ms;
+		set_awake(sandbox);
 		sandbox->wake_hold = hold_reach(sandbox->workspace, SP_STEP_RESUME, SP_AFTER,
 						sandbox->id, awake, sandbox);
 	}
@@ -373,23 +369,28 @@ static void resume(void *arg)
 		awake(sandbox);
 }
 
-void sandbox_wake(struct sandbox *sandbox, struct waker *waker)
+static void start_waking(struct sandbox *sandbox)
 {
-	enum fake_state state = sandbox_state(sandbox);
-
-	if (state != FAKE_SUSPENDED && state != FAKE_RESUMING) {
-		waker->go(waker->arg);
-		return;
-	}
-	waker->sandbox = sandbox;
-	TAILQ_INSERT_TAIL(&sandbox->wakers, waker, entry);
-	if (sandbox->waking)
-		return;
 	sandbox->waking = true;
 	sandbox->wake_hold = hold_reach(sandbox->workspace, SP_STEP_RESUME, SP_BEFORE, sandbox->id,
 					resume, sandbox);
 	if (!sandbox->wake_hold)
 		resume(sandbox);
+}
+
+void sandbox_wake(struct sandbox *sandbox, struct waker *waker)
+{
+	enum fake_state state = sandbox_state(sandbox);
+
+	if (state != FAKE_SUSPENDED && state != FAKE_RESUMING && state != FAKE_SUSPENDING) {
+		waker->go(waker->arg);
+		return;
+	}
+	waker->sandbox = sandbox;
+	TAILQ_INSERT_TAIL(&sandbox->wakers, waker, entry);
+	/* One on its way is woken when it is there. */
+	if (state == FAKE_SUSPENDED)
+		start_waking(sandbox);
 }
 
 void waker_cancel(struct waker *waker)
@@ -398,6 +399,121 @@ void waker_cancel(struct waker *waker)
 		return;
 	TAILQ_REMOVE(&waker->sandbox->wakers, waker, entry);
 	waker->sandbox = NULL;
+}
+
+/* ---- suspension ---- */
+
+/* It is over: whoever came meanwhile wakes it again. */
+static void suspended(void *arg)
+{
+	struct sandbox *sandbox = arg;
+
+	sandbox->suspend_hold = NULL;
+	sandbox->suspending = false;
+	sandbox->suspended_ms = workspace_now(sandbox->workspace);
+	if (!TAILQ_EMPTY(&sandbox->wakers))
+		start_waking(sandbox);
+}
+
+static int suspend(struct sandbox *sandbox, struct sp_error *err)
+{
+	int rc = fake_sandbox_suspend(sandbox->handle, err);
+
+	sandbox->suspend_hold = NULL;
+	if (rc) {
+		sandbox->suspending = false;
+		let_wakers_go(sandbox);
+		return rc;
+	}
+	sandbox->suspend_hold = hold_reach(sandbox->workspace, SP_STEP_SUSPEND, SP_AFTER,
+					   sandbox->id, suspended, sandbox);
+	if (!sandbox->suspend_hold)
+		suspended(sandbox);
+	return 0;
+}
+
+static void suspend_now(void *arg)
+{
+	struct sandbox *sandbox = arg;
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (suspend(sandbox, &err))
+		fprintf(stderr, "sandproof fake-api: suspending %s: %s\n", sandbox->id, err.message);
+}
+
+int sandbox_suspend(struct sandbox *sandbox, struct sp_error *err)
+{
+	enum fake_state state = sandbox_state(sandbox);
+
+	if (state != FAKE_RUNNING)
+		return sp_error_set(err, SP_CONFLICT, "sandbox %s is %s", sandbox->id,
+				    fake_state_name(state));
+	if (failure_take(sandbox->workspace, SP_STEP_SUSPEND).how >= 0)
+		return sp_error_set(err, SP_CONFLICT, "suspending %s failed on request of a test",
+				    sandbox->id);
+	sandbox->suspending = true;
+	sandbox->suspend_hold = hold_reach(sandbox->workspace, SP_STEP_SUSPEND, SP_BEFORE,
+					   sandbox->id, suspend_now, sandbox);
+	return sandbox->suspend_hold ? 0 : suspend(sandbox, err);
+}
+
+/* ---- states by control ---- */
+
+/* Those on the way: the sandbox stays in one until the next call. */
+static int pin(struct sandbox *sandbox, enum fake_state state, struct sp_error *err)
+{
+	enum fake_state now = sandbox_state(sandbox);
+
+	if (sandbox->pinned < 0 && (now == FAKE_ERRORED || now == FAKE_CREATING))
+		return sp_error_set(err, SP_CONFLICT, "sandbox %s is %s", sandbox->id,
+				    fake_state_name(now));
+	sandbox->pinned = (int)state;
+	return 0;
+}
+
+static int set_running(struct sandbox *sandbox, struct sp_error *err)
+{
+	int rc = fake_sandbox_resume(sandbox->handle, err);
+
+	if (rc)
+		return rc;
+	hold_leave(SP_TAKE(sandbox->wake_hold));
+	set_awake(sandbox);
+	let_wakers_go(sandbox);
+	return 0;
+}
+
+/* One that was kept on the way may be there already. */
+static int set_suspended(struct sandbox *sandbox, struct sp_error *err)
+{
+	if (fake_sandbox_state(sandbox->handle) != FAKE_SUSPENDED)
+		return sandbox_suspend(sandbox, err);
+	if (!TAILQ_EMPTY(&sandbox->wakers) && !sandbox->waking)
+		start_waking(sandbox);
+	return 0;
+}
+
+int sandbox_set_state(struct sandbox *sandbox, const char *name, struct sp_error *err)
+{
+	int state = fake_state_from_name(name);
+
+	if (state < 0 || state == FAKE_TERMINATED)
+		return sp_error_set(err, SP_INVALID, "there is no state `%s` of a sandbox", name);
+	if (sandbox->terminated_ms)
+		return sp_error_set(err, SP_CONFLICT, "sandbox %s is terminated", sandbox->id);
+	if (state == FAKE_CREATING || state == FAKE_SUSPENDING || state == FAKE_RESUMING) {
+		hold_leave(SP_TAKE(sandbox->suspend_hold));
+		sandbox->suspending = false;
+		return pin(sandbox, (enum fake_state)state, err);
+	}
+	leave_suspension(sandbox);
+	if (state == FAKE_RUNNING)
+		return set_running(sandbox, err);
+	if (state == FAKE_SUSPENDED)
+		return set_suspended(sandbox, err);
+	fake_sandbox_set_errored(sandbox->handle);
+	let_wakers_go(sandbox);
+	return 0;
 }
 
 static void network_json(struct sp_buf *buf, const struct network_policy *network)
@@ -413,13 +529,23 @@ static void network_json(struct sp_buf *buf, const struct network_policy *networ
 	json_close(buf, '}');
 }
 
+/* The earlier eras have no word for being on the way to suspension. */
+static const char *shown_state(const struct sandbox *sandbox)
+{
+	enum fake_state state = sandbox_state(sandbox);
+
+	if (state == FAKE_SUSPENDING && sandbox->workspace->api->era != FAKE_ERA_C)
+		state = FAKE_RUNNING;
+	return fake_state_name(state);
+}
+
 void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox)
 {
 	const struct workspace *workspace = sandbox->workspace;
 
 	json_open(buf, name, '{');
 	json_str(buf, "id", sandbox->id);
-	json_str(buf, "status", fake_state_name(sandbox_state(sandbox)));
+	json_str(buf, "status", shown_state(sandbox));
 	json_str(buf, "plan", sandbox->plan);
 	network_json(buf, &sandbox->network);
 	json_str(buf, "region", "oregon");

@@ -10,6 +10,8 @@
 
 /* Terminated sandboxes stay readable; the oldest beyond these are forgotten. */
 #define TERMINATED_KEPT 1000
+/* A suspended one can be woken for so long. */
+#define SUSPENDED_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 struct workspace *workspace_new(struct api *api)
 {
@@ -82,13 +84,16 @@ static void tick_sandbox(struct sandbox *sandbox, int64_t now)
 
 	if (sandbox->terminated_ms)
 		return;
-	if (sandbox->timeout_s && now - sandbox->awake_ms >= sandbox->timeout_s * 1000) {
+	/* What a sandbox lives counts from its last waking; while it is suspended something else counts. */
+	if (sandbox->suspended_ms ? now - sandbox->suspended_ms >= SUSPENDED_MS :
+				    sandbox->timeout_s &&
+					    now - sandbox->awake_ms >= sandbox->timeout_s * 1000) {
 		sandbox_terminate(sandbox, NULL, NULL);
 		return;
 	}
 	if (sandbox->idle_s && !sandbox->users && sandbox_state(sandbox) == FAKE_RUNNING &&
 	    now - sandbox->active_ms >= sandbox->idle_s * 1000)
-		sandbox_set_state(sandbox, fake_state_name(FAKE_SUSPENDED), &ignored);
+		sandbox_suspend(sandbox, &ignored);
 }
 
 /* True when there was one that nobody holds. */
