@@ -85,16 +85,16 @@ static enum fake_place place(void *arg, const char *name, int *ret_fd, const cha
 	if (rest)
 		return restore->late ? FAKE_PLACE_REFUSE :
 				       here(restore->root_fd, rest, ret_fd, ret_rest);
+	rest = after(name, "memory");
+	if (!rest && !after(name, "environ") && strcmp(name, "end"))
+		return FAKE_PLACE_REFUSE;
 	if (!restore->late)
 		return FAKE_PLACE_LATER;
-	rest = after(name, "memory");
 	if (rest)
 		return here(restore->memory_fd, rest, ret_fd, ret_rest);
-	/* Kept as the service keeps it, of no use to us: processes are not brought back. */
-	if (after(name, "environ"))
-		return FAKE_PLACE_SKIP;
+	/* Environments are kept as the service keeps them, and of no use to us: processes are not brought back. */
 	restore->ended = !strcmp(name, "end");
-	return restore->ended ? FAKE_PLACE_SKIP : FAKE_PLACE_REFUSE;
+	return FAKE_PLACE_SKIP;
 }
 
 /* What made the archive must be what restores it; the number of files that are no news comes from there. */

@@ -200,6 +200,22 @@ static int open_part(int dir_fd, const char *part, size_t len)
 	return errno == ELOOP || errno == ENOTDIR ? -EPERM : -errno;
 }
 
+/* Captures name every folder before what is in it; others leave them to us. */
+static int open_or_make(struct fake_unpack *unpack, const char *part, size_t len)
+{
+	char *name SP_FREE = NULL;
+	int fd = open_part(unpack->folder->fd, part, len);
+
+	if (fd != -ENOENT)
+		return fd;
+	if (unpack->rules.whole)
+		return -EBADMSG;
+	name = strndup(part, len);
+	if (!name || (mkdirat(unpack->folder->fd, name, 0755) && errno != EEXIST))
+		return name ? -errno : -ENOMEM;
+	return open_part(unpack->folder->fd, part, len);
+}
+
 /* Leaves all folders that are not on the way to `path`; what is left of it from the last one. 0 or -errno. */
 static int go_up(struct fake_unpack *unpack, const char *path, const char **ret_rest)
 {
@@ -223,7 +239,7 @@ static int go_to(struct fake_unpack *unpack, const char *path, const char **ret_
 	int rc = go_up(unpack, path, &path);
 
 	while (!rc && (slash = strchr(path, '/'))) {
-		int fd = open_part(unpack->folder->fd, path, (size_t)(slash - path));
+		int fd = open_or_make(unpack, path, (size_t)(slash - path));
 
 		rc = fd < 0 ? fd : enter(unpack, fd, path, (size_t)(slash - path));
 		path = slash + 1;
@@ -412,23 +428,24 @@ static int make_hardlink(struct fake_unpack *unpack, const char *leaf, fake_plac
 			 void *arg)
 {
 	const char *part, *slash;
-	int root_fd = -1;
+	int root_fd = -1, rc = 0;
 	int fd SP_CLOSE = -1;
 
 	if (place(arg, hardlink_of(unpack), &root_fd, &part) != FAKE_PLACE_HERE ||
 	    root_fd != unpack->root_fd)
 		return -EPERM;
 	fd = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (; fd >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
+	if (fd < 0)
+		return -errno;
+	for (; !rc && (slash = strchr(part, '/')); part = slash + 1) {
 		int next = open_part(fd, part, (size_t)(slash - part));
 
 		sp_close(fd);
-		fd = next;
+		fd = next < 0 ? -1 : next;
+		rc = next < 0 ? next : 0;
 	}
-	if (fd < 0)
-		return fd == -1 ? -errno : fd;
-	if (!is_good_part(part, strlen(part)))
-		return -EPERM;
+	if (rc || !is_good_part(part, strlen(part)))
+		return rc ? rc : -EPERM;
 	return REPLACING(unpack, leaf, linkat(fd, part, unpack->folder->fd, leaf, 0));
 }
 
