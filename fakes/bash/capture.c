@@ -114,7 +114,7 @@ static int pack_environs(struct fake_pack *pack, const struct fake_sandbox *sand
 	return rc;
 }
 
-static int pack_all(struct fake_pack *pack, const struct fake_capture *capture)
+static int pack_all(struct fake_pack *pack, const struct fake_archiving *capture)
 {
 	const struct fake_sandbox *sandbox = capture->sandbox;
 	bool plain = sandbox->engine->mode == FAKE_PLAIN;
@@ -133,7 +133,7 @@ static int pack_all(struct fake_pack *pack, const struct fake_capture *capture)
 
 static void run_capture(struct fake_job *job)
 {
-	struct fake_capture *capture = FAKE_CONTAINER(job, struct fake_capture, job);
+	struct fake_archiving *capture = FAKE_CONTAINER(job, struct fake_archiving, job);
 	struct fake_pack *pack;
 	int fd = open(capture->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -errno : fake_pack_open(fd, capture->limit, &capture->stop, &pack);
@@ -153,58 +153,23 @@ static void run_capture(struct fake_job *job)
 		fake_archive_error(&capture->error, rc, "capture", capture->sandbox->id);
 }
 
-/* The job may be the sandbox's last; what it captured of one that ended is nothing. */
-static void capture_done(struct fake_job *job)
-{
-	struct fake_capture *capture = FAKE_CONTAINER(job, struct fake_capture, job);
-	struct fake_sandbox *sandbox = capture->sandbox;
-	bool ended = sandbox->state != FAKE_RUNNING && sandbox->state != FAKE_SUSPENDED;
-
-	if (ended && !capture->error.code) {
-		unlink(capture->path);
-		fake_archive_error(&capture->error, -ECANCELED, "capture", sandbox->id);
-	}
-	LIST_REMOVE(capture, link);
-	sandbox->engine->n_finishing--;
-	capture->done(capture->arg, capture->error.code,
-		      capture->error.code ? &capture->error : NULL);
-	free(capture->path);
-	free(capture);
-	fake_sandbox_advance(sandbox);
-}
-
-void fake_captures_stop(struct fake_sandbox *sandbox)
-{
-	struct fake_capture *capture;
-
-	LIST_FOREACH(capture, &sandbox->captures, link)
-		atomic_store_explicit(&capture->stop, true, memory_order_relaxed);
-}
-
 int fake_sandbox_capture(struct fake_sandbox *sandbox, enum fake_kind kind, const char *path,
 			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err)
 {
-	struct fake_capture *capture;
+	struct fake_archiving *capture;
 	int rc = fake_sandbox_need(sandbox, false, err);
 
 	if (rc)
 		return rc;
-	capture = calloc(1, sizeof(*capture));
+	capture = fake_archiving_new(sandbox, limit, done, arg);
 	if (capture)
 		capture->path = strdup(path);
 	if (!capture || !capture->path) {
-		free(capture);
+		fake_archiving_free(capture);
 		return sp_error_set(err, SP_INTERNAL, "no memory for a snapshot");
 	}
-	capture->sandbox = sandbox;
 	capture->kind = kind;
-	capture->limit = limit ? limit : UINT64_MAX;
-	capture->done = done;
-	capture->arg = arg;
-	capture->job = (struct fake_job){ .run = run_capture, .done = capture_done };
-	LIST_INSERT_HEAD(&sandbox->captures, capture, link);
-	sandbox->engine->n_finishing++;
-	fake_pool_submit(sandbox->engine->slow_pool, &capture->job);
+	fake_archiving_start(capture, run_capture);
 	return 0;
 }
 

@@ -160,6 +160,14 @@ enum fake_kind {
  */
 int fake_sandbox_capture(struct fake_sandbox *sandbox, enum fake_kind kind, const char *path,
 			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err);
+/*
+ * Extracts the tar archive (gzip'ed if `compressed`) that stands at the current place of `fd` (borrowed) below a folder, as
+ * root would: with its modes, new files in place of old ones, without devices and FIFOs. The folder is made if only it is missing. SP_NOT_FOUND,
+ * SP_DENIED, SP_CONFLICT as for an upload; `done` with SP_PROTOCOL: the archive is damaged or would leave the folder, and what came before that is in place.
+ * `limit`: bytes after which the disk is full, for tests; 0: as many as there are.
+ */
+int fake_sandbox_extract(struct fake_sandbox *sandbox, const char *path, int fd, bool compressed,
+			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err);
 /* Removes an archive, in the pool; `done` (may be NULL) when it is gone. SP_INTERNAL: no memory. */
 int fake_archive_remove(struct fake_engine *engine, const char *path, fake_done_fn done, void *arg,
 			struct sp_error *err);

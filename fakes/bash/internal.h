@@ -222,20 +222,26 @@ struct fake_upload {
 };
 LIST_HEAD(fake_uploads, fake_upload);
 
-/* A snapshot being taken. */
-struct fake_capture {
+/* An archive that is being written from a sandbox, or extracted into one. */
+struct fake_archiving {
 	struct fake_job job;
 	struct fake_sandbox *sandbox;
+	/* Capture: what, and where it goes; extraction: NULL. */
 	enum fake_kind kind;
 	char *path;
+	/* Extraction: the archive, and the folder that it goes to. */
+	int fd;
+	int dir_fd;
+	bool compressed;
 	uint64_t limit;
+	/* The sandbox ends. */
 	atomic_bool stop;
 	struct sp_error error;
 	fake_done_fn done;
 	void *arg;
-	LIST_ENTRY(fake_capture) link;
+	LIST_ENTRY(fake_archiving) link;
 };
-LIST_HEAD(fake_captures, fake_capture);
+LIST_HEAD(fake_archivings, fake_archiving);
 
 struct fake_text {
 	char *text;
@@ -255,7 +261,7 @@ struct fake_sandbox {
 	size_t n_timeline;
 	struct fake_commands commands;
 	struct fake_uploads uploads;
-	struct fake_captures captures;
+	struct fake_archivings archivings;
 	/* Commands whose leader lives or was not reaped. */
 	size_t n_live;
 
@@ -346,8 +352,17 @@ void fake_commands_orphan(struct fake_sandbox *sandbox);
 int fake_path_resolve(struct fake_sandbox *sandbox, const char *path, int flags);
 /* paths.c: the sandbox ends; uploads under way lose it. */
 void fake_uploads_detach(struct fake_sandbox *sandbox);
-/* capture.c: the sandbox ends; captures of it stop. */
-void fake_captures_stop(struct fake_sandbox *sandbox);
+/* archiving.c: the sandbox ends; what goes in or out of it as an archive stops. */
+void fake_archivings_stop(struct fake_sandbox *sandbox);
+/* archiving.c: a new one of this sandbox with its callback; NULL when memory is short. */
+struct fake_archiving *fake_archiving_new(struct fake_sandbox *sandbox, uint64_t limit,
+					  fake_done_fn done, void *arg);
+/* archiving.c: runs it in the slow pool; its callback is called whatever becomes of the sandbox. */
+void fake_archiving_start(struct fake_archiving *archiving, void (*run)(struct fake_job *job));
+/* archiving.c: frees one that was not started. */
+void fake_archiving_free(struct fake_archiving *archiving);
+/* paths.c: the answer for an errno (negative) of a path. */
+int fake_path_error(struct sp_error *err, int rc, const char *path);
 /* capture.c: what made an archive, as its first entry tells it; the last line is the number of files that are no news. */
 #define FAKE_ABOUT_MAX (256 * 1024)
 #define FAKE_ABOUT_BASE "base "

@@ -73,8 +73,7 @@ int fake_path_resolve(struct fake_sandbox *sandbox, const char *path, int flags)
 	return open_in(sandbox->root_fd, path, flags, RESOLVE_IN_ROOT);
 }
 
-/* The answer for an errno of a path. */
-static int path_error(struct sp_error *err, int rc, const char *path)
+int fake_path_error(struct sp_error *err, int rc, const char *path)
 {
 	if (rc == -ENOENT || rc == -ENOTDIR)
 		return sp_error_set(err, SP_NOT_FOUND, "there is no %s", path);
@@ -118,12 +117,12 @@ int fake_path_open(struct fake_sandbox *sandbox, const char *path, enum fake_pat
 		return rc;
 	fd = fake_path_resolve(sandbox, path, O_PATH);
 	if (fd < 0)
-		return path_error(err, fd, path);
+		return fake_path_error(err, fd, path);
 	if (fstat(fd, &st))
-		return path_error(err, -errno, path);
+		return fake_path_error(err, -errno, path);
 	real = reopen(fd, st.st_mode);
 	if (real < 0)
-		return path_error(err, real, path);
+		return fake_path_error(err, real, path);
 	*ret_kind = S_ISREG(st.st_mode) ? FAKE_PATH_FILE :
 		    S_ISDIR(st.st_mode) ? FAKE_PATH_DIR :
 					  FAKE_PATH_OTHER;
@@ -225,10 +224,10 @@ int fake_dir_list(struct fake_sandbox *sandbox, const char *path, struct fake_di
 		return rc;
 	fd = fake_path_resolve(sandbox, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
-		return path_error(err, fd, path);
+		return fake_path_error(err, fd, path);
 	dir = fdopendir(fd);
 	if (!dir) {
-		rc = path_error(err, -errno, path);
+		rc = fake_path_error(err, -errno, path);
 		sp_close(fd);
 		return rc;
 	}
@@ -236,7 +235,7 @@ int fake_dir_list(struct fake_sandbox *sandbox, const char *path, struct fake_di
 	closedir(dir);
 	if (rc) {
 		fake_dir_free(entries, len);
-		return path_error(err, rc, path);
+		return fake_path_error(err, rc, path);
 	}
 	*ret_entries = entries;
 	*ret_len = len;
@@ -322,7 +321,7 @@ int fake_upload_open(struct fake_sandbox *sandbox, const char *path, struct fake
 	rc = split(path, &folder, &upload->name, err);
 	if (!rc) {
 		rc = open_beside(sandbox, upload, folder);
-		rc = rc ? path_error(err, rc, path) : 0;
+		rc = rc ? fake_path_error(err, rc, path) : 0;
 	}
 	if (rc) {
 		fake_upload_abort(upload);
@@ -366,7 +365,7 @@ static void finish_done(struct fake_job *job)
 	if (!upload->sandbox)
 		sp_error_set(&error, SP_CONFLICT, "the sandbox has ended");
 	else if (upload->error)
-		path_error(&error, upload->error, upload->name);
+		fake_path_error(&error, upload->error, upload->name);
 	upload->engine->n_finishing--;
 	upload->done(upload->arg, error.code, error.code ? &error : NULL);
 	upload_release(upload);

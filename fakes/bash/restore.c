@@ -33,7 +33,10 @@ int fake_archive_error(struct sp_error *err, int rc, const char *verb, const cha
 				    id);
 	case -EPERM:
 		return sp_error_set(err, SP_PROTOCOL,
-				    "cannot %s %s: the archive holds what no snapshot holds", verb, id);
+				    "cannot %s %s: the archive holds what does not belong there", verb, id);
+	case -EISDIR:
+		return sp_error_set(err, SP_CONFLICT,
+				    "cannot %s %s: a folder stands where the archive has a file", verb, id);
 	default:
 		return sp_error_set_errno(err, -rc, "cannot %s %s", verb, id);
 	}

@@ -177,7 +177,7 @@ static void init_ready(struct fake_watch *watch)
 	sandbox->init_pid = 0;
 	if (!sandbox->ending) {
 		sandbox->state = FAKE_ERRORED;
-		fake_captures_stop(sandbox);
+		fake_archivings_stop(sandbox);
 	}
 	fake_sandbox_advance(sandbox);
 }
@@ -235,7 +235,7 @@ void fake_sandbox_advance(struct fake_sandbox *sandbox)
 		return;
 	kill_all(sandbox);
 	/* Commands are our children: process 1 cannot end before they are reaped. Captures look inside. */
-	if (sandbox->busy || !LIST_EMPTY(&sandbox->captures) || sandbox->init_pid || sandbox->n_live || (plain && !sandbox->swept))
+	if (sandbox->busy || !LIST_EMPTY(&sandbox->archivings) || sandbox->init_pid || sandbox->n_live || (plain && !sandbox->swept))
 		return;
 	sandbox->removed = true;
 	close_inside(sandbox);
@@ -272,7 +272,7 @@ void fake_sandbox_destroy(struct fake_sandbox *sandbox, fake_done_fn done, void 
 	sandbox->ending = true;
 	sandbox->state = FAKE_TERMINATED;
 	atomic_store_explicit(&sandbox->stop, true, memory_order_relaxed);
-	fake_captures_stop(sandbox);
+	fake_archivings_stop(sandbox);
 	if (!sandbox->over) {
 		fake_sandbox_advance(sandbox);
 	} else if (!sandbox->busy) {
@@ -308,7 +308,7 @@ void fake_sandbox_set_errored(struct fake_sandbox *sandbox)
 	if (sandbox->ending)
 		return;
 	sandbox->state = FAKE_ERRORED;
-	fake_captures_stop(sandbox);
+	fake_archivings_stop(sandbox);
 	kill_all(sandbox);
 }
 
@@ -412,7 +412,7 @@ static struct fake_sandbox *sandbox_new(struct fake_engine *engine,
 	sandbox->mark = fake_mark_new();
 	LIST_INIT(&sandbox->commands);
 	LIST_INIT(&sandbox->uploads);
-	LIST_INIT(&sandbox->captures);
+	LIST_INIT(&sandbox->archivings);
 	if (!set_paths(sandbox))
 		return sandbox;
 	free(sandbox->home);

@@ -224,7 +224,7 @@ static void case_whiteouts(void)
 	copy = restore(path);
 	same(source, copy, "ls -lan --time-style=full-iso /etc /etc/alternatives /etc/default /run /made "
 			   "/tmp 2>&1 | grep -v '^total'");
-	same(source, copy, "ls -la / | awk '{print $1, $2, $3, $4, $9, $10, $11}' | grep -vE ' (dev|proc)$'; "
+	same(source, copy, "ls -la -I proc -I dev / | awk '{print $1, $2, $3, $4, $9, $10, $11}'; "
 			   "cat /etc/passwd /etc/moved /etc/profile 2>&1 | sha256sum");
 	/* The same once more, from what was restored. */
 	archive_remove(path);

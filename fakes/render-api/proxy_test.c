@@ -246,7 +246,8 @@ Test(files, errors)
 		  no_folder.status, sp_buf_str(&no_folder.body));
 	cr_expect(folder.status == 409, "%ld %s", folder.status, sp_buf_str(&folder.body));
 	cr_expect(fifo.status == 400, "%ld %s", fifo.status, sp_buf_str(&fifo.body));
-	cr_expect(tar.status == 501, "%ld", tar.status);
+	cr_expect(tar.status == 400 && has(&tar, "invalid_archive"), "%ld %s", tar.status,
+		  sp_buf_str(&tar.body));
 	server_stop(&server);
 }
 

@@ -12,26 +12,13 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <fakes/render-api/json_out.h>
+#include <fakes/render-api/nameless.h>
 
 /*
  * A line: the base64 of a body, and a target and headers bounded by the connection's memory,
  * escaped.
  */
 #define LINE_CEILING (RECORD_BODY * 2)
-
-/* Not every file system has nameless files. */
-static int open_nameless(const char *dir)
-{
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char *path SP_FREE = NULL;
-
-	if (fd >= 0 || asprintf(&path, "%s/requests-XXXXXX", dir) < 0)
-		return fd;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
 
 static void add_line(struct sp_buf *line, const struct record *record)
 {
@@ -50,7 +37,7 @@ void record_add(struct request_log *log, const char *dir, const struct record *r
 	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(LINE_CEILING);
 
 	if (log->fd < 0)
-		log->fd = open_nameless(dir);
+		log->fd = nameless_open(dir);
 	add_line(&line, record);
 	/* Half a line would spoil the ones after it. */
 	if (log->fd < 0 || line.error || log->len + line.len > RECORD_LOG ||

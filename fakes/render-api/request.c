@@ -243,6 +243,9 @@ static bool fail(struct request *request)
 		request_answer_edge(request);
 		return true;
 	case SP_FAIL_DISK_FULL:
+		/* An upload finds out in the middle. */
+		if (request->route->step == SP_STEP_UPLOAD)
+			return false;
 		request_answer_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, "insufficient_storage",
 				     "no space left on device");
 		return true;

@@ -36,6 +36,7 @@ static const struct route routes[] = {
 		true, route_mint_upload),
 	CONTROL("POST", "/v1/sandboxes/*/files/download/token", BODY_IGNORED,
 		SP_STEP_MINT_DOWNLOAD, true, route_mint_download),
+	CONTROL("GET", "/v1/sandboxes/*/files/list", BODY_IGNORED, -1, true, route_files),
 	CONTROL("GET", "/v1/sandboxes/*/execs", BODY_IGNORED, -1, true, route_execs),
 	CONTROL("GET", "/v1/sandboxes/*/execs/*", BODY_IGNORED, -1, true, route_exec),
 	CONTROL("POST", "/v1/sandboxes/*/execs/*/status", BODY_JSON, -1, true, route_exec_status),

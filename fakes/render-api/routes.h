@@ -27,6 +27,8 @@ void route_list(struct request *request);
 void route_terminate(struct request *request);
 /* routes_groups.c */
 void route_groups(struct request *request);
+/* routes_files.c */
+void route_files(struct request *request);
 /* routes_snapshots.c */
 void route_snapshot_create(struct request *request);
 void route_snapshots(struct request *request);

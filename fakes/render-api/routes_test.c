@@ -207,6 +207,11 @@ static const struct row rows[] = {
     {"mint for bytes that are no text", "POST", "/v1/sandboxes/{s}/files/download/token?path=%ff",
      OWN, NULL, 400, "path"},
 
+    {"files without a path", "GET", "/v1/sandboxes/{s}/files/list", OWN, NULL, 400, "path"},
+    {"files of home by name", "GET", "/v1/sandboxes/{s}/files/list?path=root", OWN, NULL, 400, "path"},
+    {"files all the way down", "GET", "/v1/sandboxes/{s}/files/list?path=%2Ftmp&depth=3", OWN, NULL, 400,
+     "depth"},
+
     {"execs", "GET", "/v1/sandboxes/{s}/execs", OWN, NULL, 200, "\"execution\":{\"id\":\"exe-"},
     {"execs, too many", "GET", "/v1/sandboxes/{s}/execs?limit=101", OWN, NULL, 400, "limit"},
     {"exec", "GET", "/v1/sandboxes/{s}/execs/{e}", OWN, NULL, 200, "\"operation\":\"stream\""},
