@@ -555,6 +555,10 @@ static unsigned default_jobs(const struct run_args *args, const struct run_plan 
 	const char *provider = cli_plan_provider(plan);
 	bool shared = provider && !strncmp(provider, "render", 6) && !args->control;
 
+	for (size_t i = 0; i < plan->n_named; i++)
+		shared = shared || !strncmp(plan->subjects[i].spec, "postgres:", 9) ||
+			 !strncmp(plan->subjects[i].spec, "sqlite:", 7);
+
 	return plan->live || shared ? 1 : cores();
 }
 

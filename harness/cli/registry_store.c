@@ -6,6 +6,9 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <providers/stores/memory.h>
+#ifdef SP_WITH_POSTGRES
+#include <providers/stores/postgres/postgres.h>
+#endif
 #ifdef SP_WITH_SQLITE
 #include <providers/stores/sqlite/sqlite.h>
 #endif
@@ -14,6 +17,8 @@
 
 /* Holders of our own notice the loss of a lease as soon as cases ask for it. */
 #define OWN_BEAT_MS 10
+/* Longest connection text of a file. */
+#define CONNINFO_MAX (64 * 1024)
 
 const char *cli_store_lacks(enum cli_scheme scheme)
 {
@@ -27,7 +32,11 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 		return "build with libsqlite3-dev for it";
 #endif
 	case CLI_POSTGRES:
-		return "use sqlite meanwhile";
+#ifdef SP_WITH_POSTGRES
+		return NULL;
+#else
+		return "build with libpq-dev for it";
+#endif
 	case CLI_BASH:
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
@@ -87,6 +96,43 @@ static int open_sqlite(enum sp_subject_kind kind, const struct cli_spec *spec,
 #endif
 }
 
+/* The connection text that a file holds, without the end of its line. */
+SP_UNUSED static int read_conninfo(const char *path, char **ret_text, struct sp_error *err)
+{
+	struct sp_bytes bytes = SP_BYTES_INIT;
+	int rc = sp_read_file(path, CONNINFO_MAX, &bytes, err);
+
+	if (!rc && !(*ret_text = strndup((const char *)bytes.data, bytes.len)))
+		rc = sp_error_set(err, SP_INTERNAL, "out of memory");
+	if (!rc)
+		(*ret_text)[strcspn(*ret_text, "\r\n")] = '\0';
+	sp_bytes_done(&bytes);
+	return rc;
+}
+
+static int open_postgres(enum sp_subject_kind kind, const struct cli_spec *spec,
+			 struct sp_subject *subject, struct sp_error *err)
+{
+#ifdef SP_WITH_POSTGRES
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	char *text SP_FREE = NULL;
+	int rc = spec->from_file ? read_conninfo(spec->target, &text, err) : 0;
+
+	options.conninfo = spec->from_file ? text : spec->target;
+	if (!rc && kind == SP_SUBJECT_LOCK)
+		rc = sp_postgres_lock_open(&options, &subject->lock, err);
+	else if (!rc)
+		rc = sp_postgres_store_open(&options, &subject->store, err);
+	if (!rc && !subject->backdoor.ops)
+		rc = sp_postgres_backdoor_open(&options, &subject->backdoor, err);
+	return rc;
+#else
+	(void)spec, (void)subject;
+	return sp_error_set(err, SP_UNSUPPORTED, "this program has no such %s",
+			    sp_subject_kind_name(kind));
+#endif
+}
+
 /* Which table of the back end is wanted. */
 static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 		       struct sp_subject *subject, struct sp_error *err)
@@ -100,6 +146,7 @@ static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 	case CLI_SQLITE:
 		return open_sqlite(kind, spec, subject, err);
 	case CLI_POSTGRES:
+		return open_postgres(kind, spec, subject, err);
 	case CLI_BASH:
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:

@@ -180,7 +180,9 @@ static const struct {
 	{ S, "sqlite", 0 },
 	{ S, "sqlite:/tmp/x.db", 0 },
 	{ SP_SUBJECT_LOCK, "sqlite", 0 },
-	{ S, "postgres:x=y", SP_UNSUPPORTED },
+	{ S, "postgres:x=y", 0 },
+	{ SP_SUBJECT_LOCK, "postgres:@/tmp/x", 0 },
+	{ S, "postgres:host=x password=y", SP_INVALID },
 	{ P, "bsh", SP_INVALID },
 };
 
