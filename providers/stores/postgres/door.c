@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The back door: sessions of its own, one of them in another database, where this one can be closed from. */
+/* The back door: sessions of its own, one of them in another database, where this one can be closed
+ * from. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,15 @@
 enum { COUNT = 0, RAW, DAMAGE, HOLDER, END_ONE };
 
 static const char *const statements[] = {
-	[COUNT] = "SELECT count(*) FROM sandproof.records "
-		  "WHERE substring(key from 1 for length($1::bytea)) = $1::bytea",
-	[RAW] = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, "
-		"decode(updated_at::text, 'escape') FROM sandproof.records WHERE key = $1::bytea",
-	[DAMAGE] = "UPDATE sandproof.records SET sandbox_id = '\\xfffe80' WHERE key = $1::bytea",
-	[HOLDER] = "SELECT l.pid::bigint FROM pg_catalog.pg_locks l JOIN sandproof.lock_keys k "
-		   "ON l.objid::bigint = k.id AND l.locktype = 'advisory' AND l.granted "
-		   "AND l.classid::bigint = $2::bigint WHERE k.key = $1::bytea",
-	[END_ONE] = "SELECT pg_terminate_backend($1::bigint::integer, 10000)",
+    [COUNT] = "SELECT count(*) FROM sandproof.records "
+	      "WHERE substring(key from 1 for length($1::bytea)) = $1::bytea",
+    [RAW] = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, "
+	    "decode(updated_at::text, 'escape') FROM sandproof.records WHERE key = $1::bytea",
+    [DAMAGE] = "UPDATE sandproof.records SET sandbox_id = '\\xfffe80' WHERE key = $1::bytea",
+    [HOLDER] = "SELECT l.pid::bigint FROM pg_catalog.pg_locks l JOIN sandproof.lock_keys k "
+	       "ON l.objid::bigint = k.id AND l.locktype = 'advisory' AND l.granted "
+	       "AND l.classid::bigint = $2::bigint WHERE k.key = $1::bytea",
+    [END_ONE] = "SELECT pg_terminate_backend($1::bigint::integer, 10000)",
 };
 
 struct door {
@@ -52,12 +53,12 @@ static int run(struct door *door, unsigned number, const struct pg_param *params
 
 static struct pg_param key_param(const char *key)
 {
-	return (struct pg_param){ key, (int)strlen(key) };
+	return (struct pg_param){key, (int)strlen(key)};
 }
 
 static int count(void *self, const char *prefix, uint64_t *ret_count, struct sp_error *err)
 {
-	const struct pg_param params[] = { key_param(prefix) };
+	const struct pg_param params[] = {key_param(prefix)};
 	PGresult *result = NULL;
 	int rc = run(self, COUNT, params, 1, &result, err);
 
@@ -75,7 +76,8 @@ static void add_columns(const PGresult *result, struct sp_buf *out)
 
 		sp_buf_addf(out, "[%s %s:", PQfname(result, i), null ? "null" : "bytes");
 		if (!null)
-			sp_buf_add(out, PQgetvalue(result, 0, i), (size_t)PQgetlength(result, 0, i));
+			sp_buf_add(out, PQgetvalue(result, 0, i),
+				   (size_t)PQgetlength(result, 0, i));
 		sp_buf_addc(out, ']');
 	}
 }
@@ -83,7 +85,7 @@ static void add_columns(const PGresult *result, struct sp_buf *out)
 static int raw(void *self, const char *key, char **ret_text, struct sp_error *err)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(RAW_CEILING);
-	const struct pg_param params[] = { key_param(key) };
+	const struct pg_param params[] = {key_param(key)};
 	PGresult *result = NULL;
 	int rc = run(self, RAW, params, 1, &result, err);
 
@@ -100,7 +102,7 @@ static int raw(void *self, const char *key, char **ret_text, struct sp_error *er
 
 static int damage(void *self, const char *key, enum sp_damage how, struct sp_error *err)
 {
-	const struct pg_param params[] = { key_param(key) };
+	const struct pg_param params[] = {key_param(key)};
 
 	if (how != SP_DAMAGE_GARBAGE)
 		return sp_error_set(err, SP_UNSUPPORTED, "the table's types take no such value");
@@ -110,7 +112,7 @@ static int damage(void *self, const char *key, enum sp_damage how, struct sp_err
 static int expire(void *self, const char *key, struct sp_error *err)
 {
 	unsigned char class[8], pid[8];
-	const struct pg_param params[] = { key_param(key), pg_param_number(PG_LOCK_CLASS, class) };
+	const struct pg_param params[] = {key_param(key), pg_param_number(PG_LOCK_CLASS, class)};
 	struct pg_param holder;
 	PGresult *result = NULL;
 	int rc = run(self, HOLDER, params, 2, &result, err);
@@ -135,10 +137,10 @@ static int lock_tables(struct door *door, bool begin, struct sp_error *err)
 		return 0;
 	}
 	rc = pg_take(&door->pool, &door->locker, NULL, err);
-	return rc ? rc :
-		    pg_exec(door->locker,
-			    "BEGIN; LOCK TABLE sandproof.records IN ACCESS EXCLUSIVE MODE", NULL, NULL,
-			    err);
+	return rc ? rc
+		  : pg_exec(door->locker,
+			    "BEGIN; LOCK TABLE sandproof.records IN ACCESS EXCLUSIVE MODE", NULL,
+			    NULL, err);
 }
 
 static int change_version(struct door *door, bool begin, struct sp_error *err)
@@ -148,8 +150,8 @@ static int change_version(struct door *door, bool begin, struct sp_error *err)
 
 	if (!rc)
 		rc = pg_exec(session,
-			     begin ? "UPDATE sandproof.meta SET version = version + 1000" :
-				     "UPDATE sandproof.meta SET version = version - 1000",
+			     begin ? "UPDATE sandproof.meta SET version = version + 1000"
+				   : "UPDATE sandproof.meta SET version = version - 1000",
 			     NULL, NULL, err);
 	pg_give(&door->pool, session);
 	return rc;
@@ -158,8 +160,8 @@ static int change_version(struct door *door, bool begin, struct sp_error *err)
 /* A session in the other database of the same server. */
 static int go_outside(struct door *door, struct sp_error *err)
 {
-	const char *const names[] = { "dbname", "dbname", NULL };
-	const char *const values[] = { door->pool.conninfo, OTHER_DATABASE, NULL };
+	const char *const names[] = {"dbname", "dbname", NULL};
+	const char *const values[] = {door->pool.conninfo, OTHER_DATABASE, NULL};
 	struct pg_session *here = NULL;
 	int rc = pg_take(&door->pool, &here, NULL, err);
 
@@ -173,11 +175,13 @@ static int go_outside(struct door *door, struct sp_error *err)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (!strcmp(door->database, OTHER_DATABASE))
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the database " OTHER_DATABASE " cannot be closed from another one");
+				    "the database " OTHER_DATABASE
+				    " cannot be closed from another one");
 	door->outside->pg = PQconnectdbParams(names, values, 1);
 	if (PQstatus(door->outside->pg) == CONNECTION_OK && !PQsetnonblocking(door->outside->pg, 1))
 		return 0;
-	return sp_error_set(err, SP_UNSUPPORTED, "there is no way to close the database from another one");
+	return sp_error_set(err, SP_UNSUPPORTED,
+			    "there is no way to close the database from another one");
 }
 
 /* A statement with the quoted name of our database in place of @. */
@@ -217,7 +221,8 @@ static int down(struct door *door, bool begin, struct sp_error *err)
 	}
 	rc = go_outside(door, err);
 	if (!rc && exec_outside(door, "ALTER DATABASE @ WITH ALLOW_CONNECTIONS false", err))
-		rc = sp_error_set(err, SP_UNSUPPORTED, "closing a database needs its owner or a superuser");
+		rc = sp_error_set(err, SP_UNSUPPORTED,
+				  "closing a database needs its owner or a superuser");
 	/* Each is awaited: none is left when this returns. */
 	if (!rc)
 		rc = exec_outside(door,
@@ -248,7 +253,8 @@ static int trouble(void *self, enum sp_trouble kind, bool begin, struct sp_error
 		break;
 	case SP_TROUBLE_FOREIGN:
 	case SP_TROUBLE_MAX_:
-		return sp_error_set(err, SP_UNSUPPORTED, "a server's data cannot be replaced by a file");
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "a server's data cannot be replaced by a file");
 	}
 	if (!rc)
 		door->on[kind] = begin;
@@ -270,13 +276,13 @@ static void close_door(void *self)
 }
 
 static const struct sp_backdoor_ops ops = {
-	.version = SP_BACKDOOR_VERSION,
-	.count = count,
-	.raw = raw,
-	.damage = damage,
-	.trouble = trouble,
-	.expire = expire,
-	.close = close_door,
+    .version = SP_BACKDOOR_VERSION,
+    .count = count,
+    .raw = raw,
+    .damage = damage,
+    .trouble = trouble,
+    .expire = expire,
+    .close = close_door,
 };
 
 int sp_postgres_backdoor_open(const struct sp_postgres_options *options,
@@ -292,6 +298,6 @@ int sp_postgres_backdoor_open(const struct sp_postgres_options *options,
 		close_door(door);
 		return rc;
 	}
-	*ret_door = (struct sp_backdoor){ &ops, door };
+	*ret_door = (struct sp_backdoor){&ops, door};
 	return 0;
 }

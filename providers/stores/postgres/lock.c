@@ -19,11 +19,11 @@
 enum { FIND = 0, ADD, LOCK, TOKEN, UNLOCK };
 
 static const char *const statements[] = {
-	[FIND] = "SELECT id::bigint FROM sandproof.lock_keys WHERE key = $1::bytea",
-	[ADD] = "INSERT INTO sandproof.lock_keys(key) VALUES($1::bytea) ON CONFLICT DO NOTHING",
-	[LOCK] = "SELECT pg_advisory_lock($1::bigint::integer, $2::bigint::integer)",
-	[TOKEN] = "SELECT nextval('sandproof.tokens')",
-	[UNLOCK] = "SELECT pg_advisory_unlock($1::bigint::integer, $2::bigint::integer)",
+    [FIND] = "SELECT id::bigint FROM sandproof.lock_keys WHERE key = $1::bytea",
+    [ADD] = "INSERT INTO sandproof.lock_keys(key) VALUES($1::bytea) ON CONFLICT DO NOTHING",
+    [LOCK] = "SELECT pg_advisory_lock($1::bigint::integer, $2::bigint::integer)",
+    [TOKEN] = "SELECT nextval('sandproof.tokens')",
+    [UNLOCK] = "SELECT pg_advisory_unlock($1::bigint::integer, $2::bigint::integer)",
 };
 
 struct lease {
@@ -54,10 +54,10 @@ struct postgres_lock {
 static const struct sp_lock_capabilities *capabilities(void *self)
 {
 	static const struct sp_lock_capabilities declared = {
-		.version = SP_LOCK_CAPABILITIES_VERSION,
-		.lease = true,
-		.multi_process = true,
-		.fence = true,
+	    .version = SP_LOCK_CAPABILITIES_VERSION,
+	    .lease = true,
+	    .multi_process = true,
+	    .fence = true,
 	};
 
 	(void)self;
@@ -66,7 +66,8 @@ static const struct sp_lock_capabilities *capabilities(void *self)
 
 /* ---- watching ---- */
 
-/* The sockets of all that are held, after the wake-up descriptor; NULL without memory or at the end. */
+/* The sockets of all that are held, after the wake-up descriptor; NULL without memory or at the
+ * end. */
 static struct pollfd *sockets(struct postgres_lock *service, nfds_t *ret_n)
 {
 	struct pollfd *fds = NULL;
@@ -78,12 +79,12 @@ static struct pollfd *sockets(struct postgres_lock *service, nfds_t *ret_n)
 	if (!service->stop)
 		fds = calloc(n, sizeof(*fds));
 	if (fds)
-		fds[0] = (struct pollfd){ .fd = service->wake_fd, .events = POLLIN };
+		fds[0] = (struct pollfd){.fd = service->wake_fd, .events = POLLIN};
 	n = 1;
 	for (struct lease *lease = service->leases; fds && lease; lease = lease->next)
 		if (!lease->gone)
-			fds[n++] = (struct pollfd){ .fd = PQsocket(lease->session->pg),
-						    .events = POLLIN };
+			fds[n++] =
+			    (struct pollfd){.fd = PQsocket(lease->session->pg), .events = POLLIN};
 	pthread_mutex_unlock(&service->lock);
 	*ret_n = n;
 	return fds;
@@ -92,7 +93,7 @@ static struct pollfd *sockets(struct postgres_lock *service, nfds_t *ret_n)
 /* A session that has something to say while it rests has ended, or tells a notice. */
 static void look(struct lease *lease)
 {
-	struct pollfd fd = { .fd = PQsocket(lease->session->pg), .events = POLLIN };
+	struct pollfd fd = {.fd = PQsocket(lease->session->pg), .events = POLLIN};
 
 	if (lease->gone || poll(&fd, 1, 0) <= 0)
 		return;
@@ -176,8 +177,8 @@ static int run_lock(struct lease *lease, unsigned number, struct sp_cancel *canc
 		    struct sp_error *err)
 {
 	unsigned char class[8], id[8];
-	const struct pg_param params[] = { pg_param_number(PG_LOCK_CLASS, class),
-					   pg_param_number(lease->id, id) };
+	const struct pg_param params[] = {pg_param_number(PG_LOCK_CLASS, class),
+					  pg_param_number(lease->id, id)};
 
 	return pg_run(&lease->service->pool, lease->session, number, params, 2, NULL, cancel, err);
 }
@@ -196,10 +197,10 @@ static void lease_release(void *self)
 }
 
 static const struct sp_lease_ops lease_ops = {
-	.version = SP_LEASE_VERSION,
-	.fence = lease_fence,
-	.lost = lease_lost,
-	.release = lease_release,
+    .version = SP_LEASE_VERSION,
+    .fence = lease_fence,
+    .lost = lease_lost,
+    .release = lease_release,
 };
 
 /* ---- acquiring ---- */
@@ -209,8 +210,8 @@ static int ask(struct lease *lease, unsigned number, const struct pg_param *para
 	       int64_t *ret_value, bool *ret_found, struct sp_cancel *cancel, struct sp_error *err)
 {
 	PGresult *result = NULL;
-	int rc = pg_run(&lease->service->pool, lease->session, number, params, n, &result, cancel,
-			err);
+	int rc =
+	    pg_run(&lease->service->pool, lease->session, number, params, n, &result, cancel, err);
 
 	if (rc)
 		return rc;
@@ -225,16 +226,17 @@ static int ask(struct lease *lease, unsigned number, const struct pg_param *para
 static int find_id(struct lease *lease, const char *key, struct sp_cancel *cancel,
 		   struct sp_error *err)
 {
-	const struct pg_param params[] = { { key, (int)strlen(key) } };
+	const struct pg_param params[] = {{key, (int)strlen(key)}};
 	bool found = false;
 	int rc = ask(lease, FIND, params, 1, &lease->id, &found, cancel, err);
 
 	if (!rc && !found)
-		rc = pg_run(&lease->service->pool, lease->session, ADD, params, 1, NULL, cancel, err);
+		rc = pg_run(&lease->service->pool, lease->session, ADD, params, 1, NULL, cancel,
+			    err);
 	if (!rc && !found)
 		rc = ask(lease, FIND, params, 1, &lease->id, &found, cancel, err);
-	return rc || found ? rc :
-			     sp_error_set(err, SP_UNAVAILABLE,
+	return rc || found ? rc
+			   : sp_error_set(err, SP_UNAVAILABLE,
 					  "PostgreSQL: the row of a key vanished; try again");
 }
 
@@ -258,9 +260,10 @@ static int take(struct lease *lease, const char *key, struct sp_cancel *cancel,
 	/* Whatever it held goes with it. */
 	pg_drop(lease->session);
 	lease->session = NULL;
-	return rc == SP_UNKNOWN_OUTCOME ? sp_error_set(err, SP_UNAVAILABLE,
-						       "PostgreSQL: the connection was lost; try again") :
-					  rc;
+	return rc == SP_UNKNOWN_OUTCOME
+		   ? sp_error_set(err, SP_UNAVAILABLE,
+				  "PostgreSQL: the connection was lost; try again")
+		   : rc;
 }
 
 static int acquire(void *self, const char *key, struct sp_cancel *cancel,
@@ -279,8 +282,8 @@ static int acquire(void *self, const char *key, struct sp_cancel *cancel,
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	lease->service = service;
 	lease->lost = sp_cancel_new();
-	rc = lease->lost ? sp_lock_acquire(&service->turns, key, cancel, &lease->turn, err) :
-			   sp_error_set(err, SP_INTERNAL, "out of memory");
+	rc = lease->lost ? sp_lock_acquire(&service->turns, key, cancel, &lease->turn, err)
+			 : sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (!rc)
 		rc = take(lease, key, cancel, err);
 	if (rc) {
@@ -292,7 +295,7 @@ static int acquire(void *self, const char *key, struct sp_cancel *cancel,
 	service->leases = lease;
 	pthread_mutex_unlock(&service->lock);
 	eventfd_write(service->wake_fd, 1);
-	*ret_lease = (struct sp_lease){ &lease_ops, lease };
+	*ret_lease = (struct sp_lease){&lease_ops, lease};
 	return 0;
 }
 
@@ -317,10 +320,10 @@ static void close_lock(void *self)
 }
 
 static const struct sp_lock_ops ops = {
-	.version = SP_LOCK_VERSION,
-	.capabilities = capabilities,
-	.acquire = acquire,
-	.close = close_lock,
+    .version = SP_LOCK_VERSION,
+    .capabilities = capabilities,
+    .acquire = acquire,
+    .close = close_lock,
 };
 
 int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_lock *ret_lock,
@@ -340,6 +343,6 @@ int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_l
 		close_lock(service);
 		return rc;
 	}
-	*ret_lock = (struct sp_lock){ &ops, service };
+	*ret_lock = (struct sp_lock){&ops, service};
 	return 0;
 }

@@ -27,19 +27,19 @@ static const struct {
 	enum sp_code code;
 	const char *words;
 } errors[] = {
-	{ "08", SP_UNAVAILABLE, "the connection failed; try again" },
-	{ "57P", SP_UNAVAILABLE, "the server is shutting down or starting; try again" },
-	{ "53100", SP_IO, "the server's disk is full; nothing was written" },
-	{ "53", SP_UNAVAILABLE, "the server lacks resources; try again" },
-	{ "55P03", SP_UNAVAILABLE, "somebody else keeps the table locked; try again" },
-	{ "40", SP_UNAVAILABLE, "the server undid it in favour of somebody else; try again" },
-	{ "25006", SP_DENIED, "the server takes no writes (a standby, or read-only)" },
-	{ "42501", SP_DENIED, "this user lacks the rights; grant them on the schema sandproof" },
-	{ "28", SP_DENIED, "the server refused this user" },
-	{ "22", SP_PROTOCOL, "the server refused a value" },
-	{ "42", SP_PROTOCOL, "the tables are not what they were made as; restore them" },
-	{ "58", SP_IO, "the server could not read or write" },
-	{ "XX", SP_PROTOCOL, "the server reports damage" },
+    {"08", SP_UNAVAILABLE, "the connection failed; try again"},
+    {"57P", SP_UNAVAILABLE, "the server is shutting down or starting; try again"},
+    {"53100", SP_IO, "the server's disk is full; nothing was written"},
+    {"53", SP_UNAVAILABLE, "the server lacks resources; try again"},
+    {"55P03", SP_UNAVAILABLE, "somebody else keeps the table locked; try again"},
+    {"40", SP_UNAVAILABLE, "the server undid it in favour of somebody else; try again"},
+    {"25006", SP_DENIED, "the server takes no writes (a standby, or read-only)"},
+    {"42501", SP_DENIED, "this user lacks the rights; grant them on the schema sandproof"},
+    {"28", SP_DENIED, "the server refused this user"},
+    {"22", SP_PROTOCOL, "the server refused a value"},
+    {"42", SP_PROTOCOL, "the tables are not what they were made as; restore them"},
+    {"58", SP_IO, "the server could not read or write"},
+    {"XX", SP_PROTOCOL, "the server reports damage"},
 };
 
 static int fail_result(const PGresult *result, struct sp_error *err)
@@ -77,7 +77,8 @@ static int fail_connect(PGconn *pg, struct sp_error *err)
 
 	if (PQconnectionNeedsPassword(pg)) {
 		code = SP_DENIED;
-		words = "the server wants a password: PGPASSWORD, or a connection text in a file (postgres:@FILE)";
+		words = "the server wants a password: PGPASSWORD, or a connection text in a file "
+			"(postgres:@FILE)";
 	} else if (says(pg, "authentication failed") || says(pg, "pg_hba.conf")) {
 		code = SP_DENIED;
 		words = "the server refused this user";
@@ -96,8 +97,8 @@ static int fail_connect(PGconn *pg, struct sp_error *err)
 /* Waits for the session's socket, or the cancel; 0 or the cancel's code. */
 static int await_socket(PGconn *pg, short events, struct sp_cancel *cancel, struct sp_error *err)
 {
-	struct pollfd fds[] = { { .fd = PQsocket(pg), .events = events },
-				{ .fd = sp_cancel_fd(cancel), .events = POLLIN } };
+	struct pollfd fds[] = {{.fd = PQsocket(pg), .events = events},
+			       {.fd = sp_cancel_fd(cancel), .events = POLLIN}};
 	int rc = 0;
 
 	while (!rc && !fds[0].revents) {
@@ -112,16 +113,17 @@ static int await_socket(PGconn *pg, short events, struct sp_cancel *cancel, stru
 static int connect_session(const char *conninfo, PGconn **ret_pg, struct sp_cancel *cancel,
 			   struct sp_error *err)
 {
-	const char *const names[] = { "dbname", "client_encoding", "fallback_application_name",
-				      "connect_timeout", NULL };
-	const char *const values[] = { conninfo, "UTF8", "sandproof", "30", NULL };
+	const char *const names[] = {"dbname", "client_encoding", "fallback_application_name",
+				     "connect_timeout", NULL};
+	const char *const values[] = {conninfo, "UTF8", "sandproof", "30", NULL};
 	PGconn *pg = PQconnectStartParams(names, values, 1);
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
 	int rc = pg ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
 
 	while (!rc && PQstatus(pg) != CONNECTION_BAD && next != PGRES_POLLING_OK &&
 	       next != PGRES_POLLING_FAILED) {
-		rc = await_socket(pg, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, cancel, err);
+		rc =
+		    await_socket(pg, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, cancel, err);
 		if (!rc)
 			next = PQconnectPoll(pg);
 	}
@@ -138,9 +140,10 @@ static int connect_session(const char *conninfo, PGconn **ret_pg, struct sp_canc
 
 static int lost(struct sp_error *err)
 {
-	return sp_error_set(err, SP_UNKNOWN_OUTCOME,
-			    "PostgreSQL: the connection was lost before the answer; it may or may not "
-			    "have been carried out");
+	return sp_error_set(
+	    err, SP_UNKNOWN_OUTCOME,
+	    "PostgreSQL: the connection was lost before the answer; it may or may not "
+	    "have been carried out");
 }
 
 /* Everything is sent and something came; 0, the cancel's code, or SP_UNKNOWN_OUTCOME. */
@@ -252,9 +255,10 @@ static int prepare(struct pg_pool *pool, struct pg_session *session, unsigned nu
 	if (!rc)
 		session->prepared |= 1u << number;
 	/* Preparing does nothing: it may be tried again. */
-	return rc == SP_UNKNOWN_OUTCOME ? sp_error_set(err, SP_UNAVAILABLE,
-						       "PostgreSQL: the connection was lost; try again") :
-					  rc;
+	return rc == SP_UNKNOWN_OUTCOME
+		   ? sp_error_set(err, SP_UNAVAILABLE,
+				  "PostgreSQL: the connection was lost; try again")
+		   : rc;
 }
 
 int pg_run(struct pg_pool *pool, struct pg_session *session, unsigned number,
@@ -294,7 +298,7 @@ void pg_drop(struct pg_session *session)
 /* An idle session that the server ended has something to read. */
 static bool is_alive(struct pg_session *session)
 {
-	struct pollfd fd = { .fd = PQsocket(session->pg), .events = POLLIN };
+	struct pollfd fd = {.fd = PQsocket(session->pg), .events = POLLIN};
 
 	/* Its last words come first, and only then the end. */
 	while (PQstatus(session->pg) == CONNECTION_OK && poll(&fd, 1, 0) > 0)
@@ -371,9 +375,10 @@ static int check_conninfo(const char *conninfo, struct sp_error *err)
 
 	/* libpq's own words may quote what it did not understand, which may be a password. */
 	if (!options)
-		return sp_error_set(err, SP_INVALID,
-				    "the connection text cannot be read; it needs \"host=… dbname=…\" or "
-				    "\"postgresql://…\"");
+		return sp_error_set(
+		    err, SP_INVALID,
+		    "the connection text cannot be read; it needs \"host=… dbname=…\" or "
+		    "\"postgresql://…\"");
 	PQconninfoFree(options);
 	return 0;
 }
@@ -384,7 +389,7 @@ int pg_pool_open(const struct sp_postgres_options *options, const char *const *s
 	struct pg_session *session = NULL;
 	int rc = check_conninfo(options->conninfo, err);
 
-	*pool = (struct pg_pool){ .lock = PTHREAD_MUTEX_INITIALIZER, .statements = statements };
+	*pool = (struct pg_pool){.lock = PTHREAD_MUTEX_INITIALIZER, .statements = statements};
 	if (rc)
 		return rc;
 	pool->conninfo = strdup(options->conninfo);
@@ -405,7 +410,7 @@ void pg_pool_done(struct pg_pool *pool)
 		pg_drop(session);
 	free(pool->conninfo);
 	pthread_mutex_destroy(&pool->lock);
-	*pool = (struct pg_pool){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	*pool = (struct pg_pool){.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 int64_t pg_number(const PGresult *result, int row, int column)
@@ -423,5 +428,5 @@ struct pg_param pg_param_number(int64_t value, unsigned char room[8])
 	uint64_t big = htobe64((uint64_t)value);
 
 	memcpy(room, &big, sizeof(big));
-	return (struct pg_param){ room, sizeof(big) };
+	return (struct pg_param){room, sizeof(big)};
 }

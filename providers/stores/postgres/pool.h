@@ -50,9 +50,9 @@ void pg_give(struct pg_pool *pool, struct pg_session *session);
 void pg_drop(struct pg_session *session);
 
 /*
- * Runs statement `number` with binary parameters and a binary result. A cancel stops it at the server
- * and waits for that to be told, so that it cannot happen later. SP_UNKNOWN_OUTCOME: the session
- * ended before the answer; other codes mean that nothing was done.
+ * Runs statement `number` with binary parameters and a binary result. A cancel stops it at the
+ * server and waits for that to be told, so that it cannot happen later. SP_UNKNOWN_OUTCOME: the
+ * session ended before the answer; other codes mean that nothing was done.
  */
 int pg_run(struct pg_pool *pool, struct pg_session *session, unsigned number,
 	   const struct pg_param *params, int n_params, PGresult **ret_result,

@@ -15,18 +15,21 @@ struct sp_postgres_options {
 	const char *conninfo;
 };
 
-#define SP_POSTGRES_OPTIONS_INIT { .version = SP_POSTGRES_OPTIONS_VERSION }
+#define SP_POSTGRES_OPTIONS_INIT                                                                   \
+	{                                                                                          \
+		.version = SP_POSTGRES_OPTIONS_VERSION                                             \
+	}
 
 /*
- * Opens the store, or the lock service; connections are made as calls need them and kept. The schema
- * "sandproof" is made on first use. SP_INVALID: the text cannot be read or names no such
+ * Opens the store, or the lock service; connections are made as calls need them and kept. The
+ * schema "sandproof" is made on first use. SP_INVALID: the text cannot be read or names no such
  * database; SP_DENIED; SP_UNAVAILABLE; SP_UNSUPPORTED: a newer program made the tables.
  */
 int sp_postgres_store_open(const struct sp_postgres_options *options, struct sp_store *ret_store,
 			   struct sp_error *err);
 /*
- * A holder has a session of its own with an advisory lock, whose number is the row of the key's text;
- * such a row stays. When the session ends the lease is lost and says so.
+ * A holder has a session of its own with an advisory lock, whose number is the row of the key's
+ * text; such a row stays. When the session ends the lease is lost and says so.
  */
 int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_lock *ret_lock,
 			  struct sp_error *err);

@@ -7,17 +7,17 @@
 #include <base/cleanup.h>
 
 /*
- * Step n brings tables of version n to version n + 1. Steps are never changed, only added. Texts are
- * bytes here: no encoding, no collation and no locale of the server has a say in them.
+ * Step n brings tables of version n to version n + 1. Steps are never changed, only added. Texts
+ * are bytes here: no encoding, no collation and no locale of the server has a say in them.
  */
 static const char *const migrations[] = {
-	"CREATE TABLE sandproof.records(key bytea PRIMARY KEY, provider bytea NOT NULL, "
-	"sandbox_id bytea NOT NULL, snapshot_id bytea, thread_id bytea NOT NULL, run_id bytea, "
-	"updated_at bigint NOT NULL, fence bigint)",
+    "CREATE TABLE sandproof.records(key bytea PRIMARY KEY, provider bytea NOT NULL, "
+    "sandbox_id bytea NOT NULL, snapshot_id bytea, thread_id bytea NOT NULL, run_id bytea, "
+    "updated_at bigint NOT NULL, fence bigint)",
 
-	"CREATE TABLE sandproof.lock_keys(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-	"key bytea NOT NULL UNIQUE);"
-	"CREATE SEQUENCE sandproof.tokens",
+    "CREATE TABLE sandproof.lock_keys(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+    "key bytea NOT NULL UNIQUE);"
+    "CREATE SEQUENCE sandproof.tokens",
 };
 
 /* One number; `fallback` without a row or with null. */
@@ -29,9 +29,9 @@ static int number(struct pg_session *session, const char *sql, long fallback, lo
 
 	if (rc)
 		return rc;
-	*ret_number = PQntuples(result) && !PQgetisnull(result, 0, 0) ?
-			      strtol(PQgetvalue(result, 0, 0), NULL, 10) :
-			      fallback;
+	*ret_number = PQntuples(result) && !PQgetisnull(result, 0, 0)
+			  ? strtol(PQgetvalue(result, 0, 0), NULL, 10)
+			  : fallback;
 	PQclear(result);
 	return 0;
 }
@@ -63,7 +63,8 @@ static int step(struct pg_session *session, long from, struct sp_error *err)
 			     NULL, NULL, err);
 	for (size_t i = (size_t)from; !rc && i < SP_COUNT(migrations); i++)
 		rc = pg_exec(session, migrations[i], NULL, NULL, err);
-	snprintf(mark, sizeof(mark), "UPDATE sandproof.meta SET version = %zu", SP_COUNT(migrations));
+	snprintf(mark, sizeof(mark), "UPDATE sandproof.meta SET version = %zu",
+		 SP_COUNT(migrations));
 	return rc ? rc : pg_exec(session, mark, NULL, NULL, err);
 }
 
@@ -94,10 +95,11 @@ int pg_schema_up(struct pg_session *session, struct sp_error *err)
 	int rc = read_version(session, &version, err);
 
 	if (!rc && version > (long)SP_COUNT(migrations))
-		rc = sp_error_set(err, SP_UNSUPPORTED,
-				  "the tables have version %ld and this program knows %zu: a newer one "
-				  "made them; use that one",
-				  version, SP_COUNT(migrations));
+		rc = sp_error_set(
+		    err, SP_UNSUPPORTED,
+		    "the tables have version %ld and this program knows %zu: a newer one "
+		    "made them; use that one",
+		    version, SP_COUNT(migrations));
 	if (!rc && version < (long)SP_COUNT(migrations))
 		rc = migrate(session, err);
 	return rc;

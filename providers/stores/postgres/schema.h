@@ -4,7 +4,8 @@
 
 #include "pool.h"
 
-/* Makes or migrates the tables, one process at a time. SP_UNSUPPORTED: a newer program made them. */
+/* Makes or migrates the tables, one process at a time. SP_UNSUPPORTED: a newer program made them.
+ */
 int pg_schema_up(struct pg_session *session, struct sp_error *err);
 
 #endif

@@ -12,16 +12,16 @@
 enum { GET = 0, UPSERT, DELETE };
 
 static const char *const statements[] = {
-	[GET] = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, updated_at "
-		"FROM sandproof.records WHERE key = $1::bytea",
-	[UPSERT] = "INSERT INTO sandproof.records AS old VALUES($1::bytea, $2::bytea, $3::bytea, "
-		   "$4::bytea, $5::bytea, $6::bytea, $7::bigint, $8::bigint) "
-		   "ON CONFLICT(key) DO UPDATE SET provider = excluded.provider, "
-		   "sandbox_id = excluded.sandbox_id, snapshot_id = excluded.snapshot_id, "
-		   "thread_id = excluded.thread_id, run_id = excluded.run_id, "
-		   "updated_at = excluded.updated_at, fence = coalesce(excluded.fence, old.fence) "
-		   "WHERE excluded.fence IS NULL OR old.fence IS NULL OR excluded.fence >= old.fence",
-	[DELETE] = "DELETE FROM sandproof.records WHERE key = $1::bytea",
+    [GET] = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, updated_at "
+	    "FROM sandproof.records WHERE key = $1::bytea",
+    [UPSERT] = "INSERT INTO sandproof.records AS old VALUES($1::bytea, $2::bytea, $3::bytea, "
+	       "$4::bytea, $5::bytea, $6::bytea, $7::bigint, $8::bigint) "
+	       "ON CONFLICT(key) DO UPDATE SET provider = excluded.provider, "
+	       "sandbox_id = excluded.sandbox_id, snapshot_id = excluded.snapshot_id, "
+	       "thread_id = excluded.thread_id, run_id = excluded.run_id, "
+	       "updated_at = excluded.updated_at, fence = coalesce(excluded.fence, old.fence) "
+	       "WHERE excluded.fence IS NULL OR old.fence IS NULL OR excluded.fence >= old.fence",
+    [DELETE] = "DELETE FROM sandproof.records WHERE key = $1::bytea",
 };
 
 enum {
@@ -36,10 +36,10 @@ enum {
 static const struct sp_store_capabilities *capabilities(void *self)
 {
 	static const struct sp_store_capabilities declared = {
-		.version = SP_STORE_CAPABILITIES_VERSION,
-		.durable = true,
-		.multi_process = true,
-		.fence = true,
+	    .version = SP_STORE_CAPABILITIES_VERSION,
+	    .durable = true,
+	    .multi_process = true,
+	    .fence = true,
 	};
 
 	(void)self;
@@ -48,7 +48,7 @@ static const struct sp_store_capabilities *capabilities(void *self)
 
 static struct pg_param text_param(const char *text)
 {
-	return (struct pg_param){ text, text ? (int)strlen(text) : 0 };
+	return (struct pg_param){text, text ? (int)strlen(text) : 0};
 }
 
 /* One statement on a session of its own; what was lost and does no harm is tried once more. */
@@ -62,13 +62,14 @@ static int run(struct pg_pool *pool, unsigned number, const struct pg_param *par
 
 		rc = pg_take(pool, &session, cancel, err);
 		if (!rc)
-			rc = pg_run(pool, session, number, params, n_params, ret_result, cancel, err);
+			rc = pg_run(pool, session, number, params, n_params, ret_result, cancel,
+				    err);
 		pg_give(pool, session);
 	}
-	return rc == SP_UNKNOWN_OUTCOME && number == GET ?
-		       sp_error_set(err, SP_UNAVAILABLE,
-				    "PostgreSQL: the connection was lost; try again") :
-		       rc;
+	return rc == SP_UNKNOWN_OUTCOME && number == GET
+		   ? sp_error_set(err, SP_UNAVAILABLE,
+				  "PostgreSQL: the connection was lost; try again")
+		   : rc;
 }
 
 /* ---- get ---- */
@@ -90,7 +91,7 @@ static bool take_text(const PGresult *result, int column, char **ret_text)
 static int take_row(const PGresult *result, const char *key, struct sp_record *ret_record,
 		    struct sp_error *err)
 {
-	struct sp_record r SP_CLEANUP(sp_record_done) = { .key = strdup(key) };
+	struct sp_record r SP_CLEANUP(sp_record_done) = {.key = strdup(key)};
 
 	r.updated_at = pg_number(result, 0, COLUMN_UPDATED);
 	if (!r.key || !take_text(result, COLUMN_PROVIDER, &r.provider) ||
@@ -98,9 +99,10 @@ static int take_row(const PGresult *result, const char *key, struct sp_record *r
 	    !take_text(result, COLUMN_SNAPSHOT, &r.latest_snapshot_id) ||
 	    !take_text(result, COLUMN_THREAD, &r.thread_id) ||
 	    !take_text(result, COLUMN_RUN, &r.latest_run_id))
-		return sp_error_set(err, SP_PROTOCOL,
-				    "the record of this key is damaged in the database; write it again or "
-				    "delete it");
+		return sp_error_set(
+		    err, SP_PROTOCOL,
+		    "the record of this key is damaged in the database; write it again or "
+		    "delete it");
 	*ret_record = r;
 	r = (struct sp_record)SP_RECORD_INIT;
 	return 0;
@@ -113,7 +115,7 @@ static int get(void *self, const char *key, struct sp_record *ret_record, bool *
 	int rc = sp_stores_check_key(key, err);
 
 	if (!rc) {
-		const struct pg_param params[] = { text_param(key) };
+		const struct pg_param params[] = {text_param(key)};
 
 		rc = run(self, GET, params, 1, &result, cancel, err);
 	}
@@ -144,15 +146,15 @@ static int upsert(void *self, const struct sp_record *record, const uint64_t *fe
 
 	if (!rc) {
 		const struct pg_param params[] = {
-			text_param(record->key),
-			text_param(record->provider),
-			text_param(record->provider_sandbox_id),
-			text_param(record->latest_snapshot_id),
-			text_param(record->thread_id),
-			text_param(record->latest_run_id),
-			pg_param_number(record->updated_at, updated),
-			fence ? pg_param_number(signed_fence(*fence), moved) :
-				(struct pg_param){ NULL, 0 },
+		    text_param(record->key),
+		    text_param(record->provider),
+		    text_param(record->provider_sandbox_id),
+		    text_param(record->latest_snapshot_id),
+		    text_param(record->thread_id),
+		    text_param(record->latest_run_id),
+		    pg_param_number(record->updated_at, updated),
+		    fence ? pg_param_number(signed_fence(*fence), moved)
+			  : (struct pg_param){NULL, 0},
 		};
 
 		rc = run(self, UPSERT, params, SP_COUNT(params), &result, cancel, err);
@@ -173,7 +175,7 @@ static int del(void *self, const char *key, struct sp_cancel *cancel, struct sp_
 	int rc = sp_stores_check_key(key, err);
 
 	if (!rc) {
-		const struct pg_param params[] = { text_param(key) };
+		const struct pg_param params[] = {text_param(key)};
 
 		rc = run(self, DELETE, params, 1, &result, cancel, err);
 	}
@@ -188,12 +190,12 @@ static void close_store(void *self)
 }
 
 static const struct sp_store_ops ops = {
-	.version = SP_STORE_VERSION,
-	.capabilities = capabilities,
-	.get = get,
-	.upsert = upsert,
-	.del = del,
-	.close = close_store,
+    .version = SP_STORE_VERSION,
+    .capabilities = capabilities,
+    .get = get,
+    .upsert = upsert,
+    .del = del,
+    .close = close_store,
 };
 
 int sp_postgres_store_open(const struct sp_postgres_options *options, struct sp_store *ret_store,
@@ -209,6 +211,6 @@ int sp_postgres_store_open(const struct sp_postgres_options *options, struct sp_
 		close_store(pool);
 		return rc;
 	}
-	*ret_store = (struct sp_store){ &ops, pool };
+	*ret_store = (struct sp_store){&ops, pool};
 	return 0;
 }
