@@ -19,6 +19,7 @@ static const struct fault_table *const tables[] = {
 	&fault_exec_transport, &fault_store_fields,
 	&fault_store_keys, &fault_store_answers, &fault_store_fence,
 	&fault_store_instances, &fault_lock_keys, &fault_lock_holders,
+	&fault_lifecycle,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

@@ -335,7 +335,11 @@ static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error
 
 static void sandbox_close(void *self)
 {
-	sandbox_unref(self);
+	struct fault_sandbox *sandbox = self;
+
+	if (sandbox->hooks->close)
+		sandbox->hooks->close(sandbox);
+	sandbox_unref(sandbox);
 }
 
 static int wrap_sandbox(const struct fault_hooks *hooks, struct sp_sandbox *inner,

@@ -60,6 +60,8 @@ struct fault_hooks {
 			struct sp_cancel *cancel, struct sp_error *err);
 	int (*destroy)(struct fault_sandbox *sandbox, struct sp_cancel *cancel,
 		       struct sp_error *err);
+	/* Runs before the healthy handle is closed. */
+	void (*close)(struct fault_sandbox *sandbox);
 
 	/* The provider's calls get the healthy provider, and give the healthy sandbox. */
 	int (*create)(struct sp_provider *inner, const struct sp_create_options *options,

@@ -11,6 +11,7 @@
 #include <suites/exec/exec.h>
 #include <suites/journal/journal.h>
 #include <suites/kill/kill.h>
+#include <suites/lifecycle/lifecycle.h>
 #include <suites/lock/lock.h>
 #include <suites/store/store.h>
 
@@ -22,13 +23,14 @@
 static const struct sp_suite *const suites[] = {
 	&sp_suite_kill,
 	&sp_suite_exec,
+	&sp_suite_lifecycle,
 	&sp_suite_journal,
 	&sp_suite_store,
 	&sp_suite_lock,
 };
 
 static const char *const planned_suites[] = {
-	"ensure", "env", "snapshot", "fs", "lifecycle", "network",
+	"ensure", "env", "snapshot", "fs", "network",
 	"caps", "platform",
 };
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <witness/gate.h>
 
-bool sp_gate_shut(struct sp_case *t, struct sp_sandbox *sandbox, enum sp_control_step step,
-		  enum sp_control_when when, struct sp_gate *gate)
+static bool shut(struct sp_case *t, const char *id, enum sp_control_step step,
+		 enum sp_control_when when, struct sp_gate *gate)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
-	if (!control || !sandbox)
+	if (!control)
 		return false;
 	gate->t = t;
-	rc = control->ops->hold(control->self, step, when, sp_sandbox_id(sandbox), &gate->hold,
-				&err);
+	rc = control->ops->hold(control->self, step, when, id, &gate->hold, &err);
 	if (rc < 0) {
 		sp_case_error(t, SP_HERE, "control cannot hold %s: %s", sp_control_step_name(step),
 			      err.message);
@@ -22,6 +21,18 @@ bool sp_gate_shut(struct sp_case *t, struct sp_sandbox *sandbox, enum sp_control
 		     sp_control_step_name(step));
 	gate->shut = true;
 	return true;
+}
+
+bool sp_gate_shut(struct sp_case *t, struct sp_sandbox *sandbox, enum sp_control_step step,
+		  enum sp_control_when when, struct sp_gate *gate)
+{
+	return sandbox && shut(t, sp_sandbox_id(sandbox), step, when, gate);
+}
+
+bool sp_gate_shut_any(struct sp_case *t, enum sp_control_step step, enum sp_control_when when,
+		      struct sp_gate *gate)
+{
+	return shut(t, NULL, step, when, gate);
 }
 
 bool sp_gate_await(struct sp_gate *gate)

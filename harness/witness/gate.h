@@ -23,6 +23,9 @@ struct sp_gate {
 /* Shuts the gate for the next occurrence of `step` in this sandbox. False after a recorded error. */
 bool sp_gate_shut(struct sp_case *t, struct sp_sandbox *sandbox, enum sp_control_step step,
 		  enum sp_control_when when, struct sp_gate *gate);
+/* Same for a sandbox that is yet to be made: of any in the workspace. */
+bool sp_gate_shut_any(struct sp_case *t, enum sp_control_step step, enum sp_control_when when,
+		      struct sp_gate *gate);
 /* Waits until something stands at it. False after a recorded failure: the step was never reached. */
 bool sp_gate_await(struct sp_gate *gate);
 /* Opens it. False after a recorded error. */

@@ -144,8 +144,11 @@ int render_confirm_gone(struct render_core *core, const char *id, struct sp_canc
 			struct sp_error *err)
 {
 	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
-	int rc = render_list(core, cancel, &list, err);
+	int rc;
 
+	if (!core->steps.gone_needs_list)
+		return sp_error_set(err, SP_GONE, "sandbox %s is gone", id);
+	rc = render_list(core, cancel, &list, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < list.len; i++)
@@ -159,6 +162,7 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 		      struct sp_error *err)
 {
 	uint64_t limit = sp_deadline_ms(core->start_timeout_ms);
+	enum sp_code over = SP_GONE;
 	uint32_t pause = 0;
 
 	for (;;) {
@@ -169,18 +173,25 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 			return rc;
 		switch (state) {
 		case RENDER_RUNNING:
+			return 0;
 		/* The first command wakes it. */
 		case RENDER_SUSPENDED:
-			return 0;
+			if (core->steps.resume_wakes)
+				return 0;
+			return sp_error_set(err, SP_GONE, "sandbox %s is suspended", id);
 		case RENDER_ERRORED:
-			return sp_error_set(err, SP_GONE, "sandbox %s failed on the service", id);
 		case RENDER_TERMINATED:
-			return sp_error_set(err, SP_GONE, "sandbox %s was terminated", id);
+			return sp_error_set(err, over, "sandbox %s %s", id,
+					    state == RENDER_ERRORED ? "failed on the service"
+								    : "was terminated");
 		case RENDER_CREATING:
 		case RENDER_RESUMING:
 		case RENDER_SUSPENDING:
+			over = core->steps.resume_end_is_gone ? SP_GONE : SP_UNAVAILABLE;
 			break;
 		}
+		if (!core->steps.resume_waits && state != RENDER_CREATING)
+			return sp_error_set(err, SP_UNAVAILABLE, "sandbox %s is not up yet", id);
 		if (sp_now() > limit)
 			return sp_error_set(err, SP_UNAVAILABLE,
 					    "sandbox %s did not start within %u ms", id,

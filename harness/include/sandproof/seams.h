@@ -133,6 +133,14 @@ struct sp_render_steps {
 	bool end_needs_exit;
 	/* A missing file of fs_write is answered with one mkdir and a second upload. */
 	bool write_makes_parents;
+	/* A suspended sandbox is there: the first command wakes it (item 22). */
+	bool resume_wakes;
+	/* resume() waits while a sandbox is resuming or suspending (item 22). */
+	bool resume_waits;
+	/* A sandbox that ends during that wait is gone, not an error (item 22). */
+	bool resume_end_is_gone;
+	/* A 404 is "gone" only after a list that succeeds without the sandbox. */
+	bool gone_needs_list;
 	/* A snapshot has the queue alone until the environment is back (item 12). */
 	bool snapshot_alone;
 	/* The environment is put back after a runtime capture (item 10). */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Listing and lifetimes. */
+#include <string.h>
+
+#include <witness/shell.h>
+
+#include "cases.h"
+#include "made.h"
+
+static int listed(struct sp_case *t, const char *id)
+{
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int times = 0;
+
+	if (!SP_CHECK_OK(t, sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err), &err,
+			 "list"))
+		return -1;
+	for (size_t i = 0; i < list.len; i++)
+		times += !strcmp(list.ids[i], id);
+	return times;
+}
+
+void life_list_live(struct sp_case *t)
+{
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	const char *id;
+
+	SP_REQUIRE(life_create(t, &options, &made));
+	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
+	SP_REQUIRE(SP_CHECK_INT(t, 1, listed(t, id), "times that a live sandbox is listed"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_CHECK_INT(t, 0, listed(t, id), "times that a destroyed one is listed");
+}
+
+void life_list_fails(struct sp_case *t)
+{
+	static const int statuses[] = { 401, 404, 500 };
+	struct sp_control *control = sp_case_control(t);
+
+	for (size_t i = 0; i < SP_COUNT(statuses); i++) {
+		struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		if (control->ops->fail(control->self, SP_STEP_LIST, 0, SP_FAIL_STATUS, statuses[i], &err)) {
+			sp_case_error(t, SP_HERE, "fail: %s", err.message);
+			return;
+		}
+		rc = sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err);
+		SP_CHECK(t, rc < 0, "status %d: list is an error, not %zu ids", statuses[i], list.len);
+		control->ops->fail(control->self, SP_STEP_LIST, 0, -1, 0, NULL);
+	}
+}
+
+void life_expires(struct sp_case *t)
+{
+	struct sp_control *control = sp_case_control(t);
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox before LIFE_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox after LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	options.lifetime_s = 3600;
+	SP_REQUIRE(life_create(t, &options, &made));
+	if (control->ops->advance(control->self, 3500 * 1000, &err)) {
+		sp_case_error(t, SP_HERE, "advance: %s", err.message);
+		return;
+	}
+	SP_REQUIRE(life_resume(t, sp_case_provider(t), sp_sandbox_id(&made), true, &before,
+			       "shortly before the end of its lifetime"));
+	if (control->ops->advance(control->self, 200 * 1000, &err)) {
+		sp_case_error(t, SP_HERE, "advance: %s", err.message);
+		return;
+	}
+	life_resume(t, sp_case_provider(t), sp_sandbox_id(&made), false, &after,
+		    "after the end of its lifetime");
+}
