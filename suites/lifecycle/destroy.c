@@ -60,7 +60,8 @@ void life_destroy_others(struct sp_case *t)
 
 	SP_REQUIRE(life_create(t, &options, &one) && life_create(t, &options, &two));
 	SP_REQUIRE(sp_sh_ok(t, &two, "echo kept >kept"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&one, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&one),
+						      sp_case_cancel(t), &err), &err, "destroy by id"));
 	said = sp_sh_out(t, &two, "cat kept");
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, "kept", said, "the neighbour's file");

@@ -64,9 +64,9 @@ void life_expires(struct sp_case *t)
 	struct sp_sandbox after LIFE_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 
-	options.lifetime_s = 3600;
+	options.lifetime_s = 600;
 	SP_REQUIRE(life_create(t, &options, &made));
-	if (control->ops->advance(control->self, 3500 * 1000, &err)) {
+	if (control->ops->advance(control->self, 500 * 1000, &err)) {
 		sp_case_error(t, SP_HERE, "advance: %s", err.message);
 		return;
 	}
