@@ -44,5 +44,10 @@ extern const struct fault_table fault_store_instances;
 /* The lock suite's, by theme. */
 extern const struct fault_table fault_lock_keys;
 extern const struct fault_table fault_lock_holders;
+/* The journal suite's, by theme. */
+extern const struct fault_table fault_journal_write;
+extern const struct fault_table fault_journal_read;
+extern const struct fault_table fault_journal_marks;
+extern const struct fault_table fault_journal_names;
 
 #endif

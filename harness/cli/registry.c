@@ -73,6 +73,8 @@ const char *cli_fault_seam_name(enum sp_fault_seam seam)
 		return "lock";
 	case SP_FAULT_JOURNAL_STEP:
 		return "journal-step";
+	case SP_FAULT_JOURNAL:
+		return "journal";
 	case SP_FAULT_ENSURE:
 		return "ensure";
 	}

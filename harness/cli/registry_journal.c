@@ -25,5 +25,8 @@ int cli_open_journal(struct cli_registry *registry, const char *spec, struct sp_
 		fault->change_journal(&steps);
 		options.steps = &steps;
 	}
-	return sp_journal_open(&options, &subject->journal, err);
+	rc = sp_journal_open(&options, &subject->journal, err);
+	if (!rc && fault && fault->seam == SP_FAULT_JOURNAL)
+		rc = fault->wrap_journal(&subject->journal, err);
+	return rc;
 }

@@ -999,7 +999,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "J13",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
-		.faults = LIST("journal-offset-relative", "journal-poll-off-by-one"),
+		.faults = LIST("journal-offset-relative", "journal-follow-off-by-one"),
 		.requirement = "At every line of a live run a reader of another host can take "
 			       "over, exactly once.",
 		.rationale = "The position and what was delivered are one (field:J09).",

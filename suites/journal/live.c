@@ -99,8 +99,11 @@ static void quiet_done(struct quiet *q)
 	scene_done(&q->s);
 }
 
+/* Between two polls, where an abort may not wait for the next one. */
+#define AN_HOUR (3600 * 1000)
+
 static bool quiet_open(struct sp_case *t, struct quiet *q, enum sp_journal_strategy strategy,
-		       const struct relay_hooks *hooks)
+		       uint32_t poll_ms, const struct relay_hooks *hooks)
 {
 	struct sp_journal_options options;
 
@@ -112,6 +115,7 @@ static bool quiet_open(struct sp_case *t, struct quiet *q, enum sp_journal_strat
 	relay_open(t, q->s.sandbox, hooks, &q->relay);
 	options = q->s.options;
 	options.strategy = strategy;
+	options.poll_ms = poll_ms;
 	return reader_open_with(&q->s, &q->r, &q->relay.sandbox, 0, &options) &&
 	       reader_take(&q->r, "one", 3, 4, SP_HERE, "the line of a run that is quiet now");
 }
@@ -154,7 +158,7 @@ void journal_poll_abort(struct sp_case *t)
 {
 	struct quiet q QUIET = QUIET_INIT;
 
-	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_POLL, NULL) && quiet_abort(&q));
+	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_POLL, AN_HOUR, NULL) && quiet_abort(&q));
 	quiet_check_run(&q);
 }
 
@@ -162,7 +166,7 @@ void journal_follow_abort(struct sp_case *t)
 {
 	struct quiet q QUIET = QUIET_INIT;
 
-	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, NULL) && relay_used(&q.relay) &&
+	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, AN_HOUR, NULL) && relay_used(&q.relay) &&
 		   quiet_abort(&q));
 	reader_done(&q.r);
 	SP_REQUIRE(relay_check_ended(&q.relay, SP_HERE, "the follower in the sandbox has ended"));
@@ -181,7 +185,7 @@ void journal_follow_kill_fails(struct sp_case *t)
 	static const struct relay_hooks hooks = { .kill = refuse_kill };
 	struct quiet q QUIET = QUIET_INIT;
 
-	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, &hooks) && relay_used(&q.relay) &&
+	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, AN_HOUR, &hooks) && relay_used(&q.relay) &&
 		   quiet_abort(&q));
 	reader_done(&q.r);
 	quiet_check_run(&q);
@@ -209,7 +213,7 @@ void journal_follow_stream_ends(struct sp_case *t)
 	struct quiet q QUIET = QUIET_INIT;
 	struct sp_call_result *result;
 
-	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, &hooks) && relay_used(&q.relay));
+	SP_REQUIRE(quiet_open(t, &q, SP_JOURNAL_FOLLOW, 0, &hooks) && relay_used(&q.relay));
 	SP_REQUIRE(reader_ask(&q.r));
 	/* It may go on by another command, or answer an error: the run is alive. */
 	(void)sp_rounds_done(t, q.s.sandbox, q.r.pending);

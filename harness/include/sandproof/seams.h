@@ -286,6 +286,8 @@ enum sp_fault_seam {
 	SP_FAULT_LOCK,
 	/* Replaces one step of our journal; needs our journal, on any provider. */
 	SP_FAULT_JOURNAL_STEP,
+	/* Wraps a journal's table: works on any journal. */
+	SP_FAULT_JOURNAL,
 	/* Wraps ensure, and through its options what it stands on: works on any of them. */
 	SP_FAULT_ENSURE,
 };
@@ -315,6 +317,7 @@ struct sp_fault {
 	int (*wrap_store)(struct sp_store *store, struct sp_error *err);
 	int (*wrap_lock)(struct sp_lock *lock, struct sp_error *err);
 	void (*change_journal)(struct sp_journal_steps *steps);
+	int (*wrap_journal)(struct sp_journal *journal, struct sp_error *err);
 	int (*wrap_ensure)(struct sp_ensure *ensure, struct sp_error *err);
 };
 
