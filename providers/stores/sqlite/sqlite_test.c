@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are none of ours, of other versions, or gone: what the suites' back door does not
+ * reach. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include <base/cleanup.h>
+#include <base/files.h>
+
+#include "sqlite.h"
+
+static char *dir, *path;
+
+static void set_up(void)
+{
+	cr_assert_eq(sp_tmp_dir("sqlite-test-", &dir, NULL), 0);
+	cr_assert(asprintf(&path, "%s/store.db", dir) > 0);
+}
+
+static void tear_down(void)
+{
+	(void)sp_remove_tree(dir);
+	free(dir);
+	free(path);
+}
+
+TestSuite(sqlite, .init = set_up, .fini = tear_down);
+
+static int open_at(const char *file, struct sp_store *store, struct sp_error *err)
+{
+	struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+
+	options.path = file;
+	options.busy_ms = 50;
+	return sp_sqlite_store_open(&options, store, err);
+}
+
+static void run_sql(const char *sql)
+{
+	sqlite3 *db = NULL;
+	char *why = NULL;
+
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, &why), SQLITE_OK, "%s", why);
+	sqlite3_close(db);
+}
+
+static const struct {
+	const char *remark;
+	/* Bytes of the file, or SQL that makes it. */
+	const char *bytes, *sql;
+	int code;
+	const char *says;
+} rows[] = {
+    {"the text null", "null", NULL, SP_PROTOCOL, "no SQLite database"},
+    {"JSON", "{\"records\":[]}\n", NULL, SP_PROTOCOL, "no SQLite database"},
+    {"cut in its head", "SQLite form", NULL, SP_PROTOCOL, "no SQLite database"},
+    {"another program's", NULL, "CREATE TABLE t(x); INSERT INTO t VALUES(1)", SP_INVALID,
+     "another program"},
+    {"another program's by its mark", NULL, "PRAGMA application_id = 7; CREATE TABLE t(x)",
+     SP_INVALID, "another program"},
+    {"of a newer version", NULL,
+     "PRAGMA application_id = 1397781364; PRAGMA user_version = 3; CREATE TABLE t(x)",
+     SP_UNSUPPORTED, "newer version"},
+};
+
+Test(sqlite, what_is_not_ours_is_refused_and_left_alone)
+{
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_store store = SP_STORE_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_bytes before = SP_BYTES_INIT, after = SP_BYTES_INIT;
+		int rc;
+
+		(void)unlink(path);
+		if (rows[i].sql)
+			run_sql(rows[i].sql);
+		else
+			cr_assert_eq(
+			    sp_write_file(path, rows[i].bytes, strlen(rows[i].bytes), 0600, NULL),
+			    0);
+		cr_assert_eq(sp_read_file(path, 1 << 20, &before, NULL), 0);
+		rc = open_at(path, &store, &err);
+		cr_expect_eq(rc, rows[i].code, "%s: %s (%s)", rows[i].remark, sp_code_name(rc),
+			     err.message);
+		cr_expect(strstr(err.message, rows[i].says), "%s: \"%s\"", rows[i].remark,
+			  err.message);
+		cr_assert_eq(sp_read_file(path, 1 << 20, &after, NULL), 0);
+		cr_expect(before.len == after.len && !memcmp(before.data, after.data, after.len),
+			  "%s: the file was changed", rows[i].remark);
+		sp_store_done(&store);
+		sp_bytes_done(&before);
+		sp_bytes_done(&after);
+	}
+}
+
+Test(sqlite, paths)
+{
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char *missing SP_FREE = NULL;
+
+	cr_expect_eq(open_at(dir, &store, &err), SP_INVALID);
+	cr_expect(strstr(err.message, "is a folder"), "%s", err.message);
+	cr_expect_eq(open_at("/dev/null", &store, &err), SP_INVALID);
+	cr_expect_eq(open_at("", &store, &err), SP_INVALID);
+	cr_expect_eq(open_at(NULL, &store, &err), SP_INVALID);
+	cr_assert(asprintf(&missing, "%s/nowhere/store.db", dir) > 0);
+	cr_expect_eq(open_at(missing, &store, &err), SP_IO, "%s", err.message);
+	cr_expect(strstr(err.message, missing), "%s", err.message);
+}
+
+static const struct sp_record record = {.key = (char *)"k",
+					.provider = (char *)"p",
+					.provider_sandbox_id = (char *)"i",
+					.thread_id = (char *)"t",
+					.updated_at = 7};
+
+static void expect_record(struct sp_store *store)
+{
+	struct sp_record got SP_CLEANUP(sp_record_done) = SP_RECORD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	bool found = false;
+
+	cr_expect_eq(sp_store_get(store, "k", &got, &found, NULL, &err), 0, "%s", err.message);
+	cr_expect(found && got.updated_at == 7);
+}
+
+Test(sqlite, an_older_version_is_brought_up)
+{
+	struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_lock lock = SP_LOCK_INIT;
+	struct sp_lease lease = SP_LEASE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	/* As the first version left it: without leases. */
+	run_sql("CREATE TABLE records(key TEXT PRIMARY KEY NOT NULL, provider TEXT NOT NULL, "
+		"sandbox_id TEXT NOT NULL, snapshot_id TEXT, thread_id TEXT NOT NULL, run_id TEXT, "
+		"updated_at INTEGER NOT NULL, fence INTEGER) STRICT, WITHOUT ROWID;"
+		"INSERT INTO records VALUES('k', 'p', 'i', NULL, 't', NULL, 7, NULL);"
+		"PRAGMA application_id = 1397781364; PRAGMA user_version = 1;");
+	cr_assert_eq(open_at(path, &store, &err), 0, "%s", err.message);
+	expect_record(&store);
+	sp_store_done(&store);
+	options.path = path;
+	cr_assert_eq(sp_sqlite_lock_open(&options, &lock, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_lock_acquire(&lock, "k", NULL, &lease, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_lease_fence(&lease), 1);
+	sp_lease_done(&lease);
+	sp_lock_done(&lock);
+}
+
+Test(sqlite, a_file_that_was_moved_takes_no_writes)
+{
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char *aside SP_FREE = NULL;
+
+	cr_assert(asprintf(&aside, "%s/aside.db", dir) > 0);
+	cr_assert_eq(open_at(path, &store, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_store_upsert(&store, &record, NULL, NULL, &err), 0, "%s", err.message);
+	cr_assert_eq(rename(path, aside), 0);
+	cr_expect_eq(sp_store_upsert(&store, &record, NULL, NULL, &err), SP_DENIED, "%s",
+		     err.message);
+	cr_expect_eq(sp_store_del(&store, "k", NULL, &err), SP_DENIED, "%s", err.message);
+	cr_assert_eq(rename(aside, path), 0);
+	cr_expect_eq(sp_store_upsert(&store, &record, NULL, NULL, &err), 0, "%s", err.message);
+	sp_store_done(&store);
+}
+
+Test(sqlite, patience_ends)
+{
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	sqlite3 *other = NULL;
+
+	cr_assert_eq(open_at(path, &store, &err), 0, "%s", err.message);
+	cr_assert_eq(sqlite3_open(path, &other), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	cr_expect_eq(sp_store_upsert(&store, &record, NULL, NULL, &err), SP_UNAVAILABLE, "%s",
+		     err.message);
+	cr_assert_eq(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	cr_expect_eq(sp_store_upsert(&store, &record, NULL, NULL, &err), 0, "%s", err.message);
+	expect_record(&store);
+	sp_store_done(&store);
+}
+
+/* A lease that nobody extends runs out, and its holder is told. */
+Test(sqlite, a_lease_runs_out)
+{
+	struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+	struct sp_lock one = SP_LOCK_INIT, two = SP_LOCK_INIT;
+	struct sp_lease held = SP_LEASE_INIT, next = SP_LEASE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	options.path = path;
+	options.lease_ms = 30;
+	/* Its holder never looks. */
+	options.beat_ms = 3600000;
+	cr_assert_eq(sp_sqlite_lock_open(&options, &one, &err), 0, "%s", err.message);
+	cr_assert_eq(sp_sqlite_lock_open(&options, &two, &err), 0, "%s", err.message);
+	cr_assert_eq(sp_lock_acquire(&one, "k", NULL, &held, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_lock_acquire(&two, "k", NULL, &next, &err), 0, "%s", err.message);
+	cr_expect_gt(sp_lease_fence(&next), sp_lease_fence(&held));
+	sp_lease_done(&held);
+	sp_lease_done(&next);
+	sp_lock_done(&one);
+	sp_lock_done(&two);
+}
