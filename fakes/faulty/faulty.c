@@ -21,6 +21,7 @@ static const struct fault_table *const tables[] = {
 	&fault_store_instances, &fault_lock_keys, &fault_lock_holders,
 	&fault_lifecycle,
 	&fault_journal_write, &fault_journal_read, &fault_journal_marks, &fault_journal_names,
+	&fault_fs,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

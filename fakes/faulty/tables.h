@@ -33,6 +33,8 @@ extern const struct fault_table fault_exec_shell;
 extern const struct fault_table fault_exec_place;
 extern const struct fault_table fault_exec_outcome;
 extern const struct fault_table fault_exec_transport;
+/* The fs suite's. */
+extern const struct fault_table fault_fs;
 /* The lifecycle suite's. */
 extern const struct fault_table fault_lifecycle;
 /* The store suite's, by theme. */

@@ -9,6 +9,7 @@
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
 #include <suites/exec/exec.h>
+#include <suites/fs/fs.h>
 #include <suites/journal/journal.h>
 #include <suites/kill/kill.h>
 #include <suites/lifecycle/lifecycle.h>
@@ -24,13 +25,14 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_kill,
 	&sp_suite_exec,
 	&sp_suite_lifecycle,
+	&sp_suite_fs,
 	&sp_suite_journal,
 	&sp_suite_store,
 	&sp_suite_lock,
 };
 
 static const char *const planned_suites[] = {
-	"ensure", "env", "snapshot", "fs", "network",
+	"ensure", "env", "snapshot", "network",
 	"caps", "platform",
 };
 

@@ -33,6 +33,9 @@ static int tool_error(const struct sp_exec_result *result, const char *what, con
 	const char *last = text ? strrchr(text, ':') : NULL;
 	enum sp_code code = SP_IO;
 
+	/* mv finds out by itself that a folder and something else are in each other's way. */
+	if (text && strstr(text, ": cannot overwrite "))
+		code = SP_CONFLICT;
 	for (size_t i = 0; last && i < SP_COUNT(tool_errors); i++)
 		if (!strncmp(last + 1 + (last[1] == ' '), tool_errors[i].words,
 			     strlen(tool_errors[i].words)))
@@ -226,6 +229,7 @@ static int add_entry(struct sp_dir_list *list, const char *folder, const char *r
 {
 	struct sp_dir_entry *longer = realloc(list->entries, (list->len + 1) * sizeof(*longer));
 	struct sp_dir_entry entry = {0};
+	const char *start = *folder == '/' ? "" : "/workspace/";
 	size_t len = strlen(folder);
 
 	if (!longer)
@@ -236,7 +240,7 @@ static int add_entry(struct sp_dir_list *list, const char *folder, const char *r
 		     : *record == 'l' ? SP_SYMLINK
 				      : SP_OTHER;
 	entry.name = strdup(record + 1);
-	if (asprintf(&entry.path, "%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/",
+	if (asprintf(&entry.path, "%s%s%s%s", start, folder, len && folder[len - 1] == '/' ? "" : "/",
 		     record + 1) < 0)
 		entry.path = NULL;
 	list->entries[list->len++] = entry;

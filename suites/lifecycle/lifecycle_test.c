@@ -64,7 +64,7 @@ Test(lifecycle, ids)
 		const char *id = record(i)->id;
 		size_t dots = 0;
 
-		cr_expect_eq(strncmp(id, "lifecycle.", 5), 0, "%s begins with the suite's name", id);
+		cr_expect_eq(strncmp(id, "lifecycle.", 10), 0, "%s begins with the suite's name", id);
 		for (const char *c = id; *c; c++) {
 			dots += *c == '.';
 			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-' ||

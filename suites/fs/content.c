@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* What is written is what is read, by the call and by a command. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/sha256.h>
+
+#include "cases.h"
+#include "run.h"
+
+void fs_bytes_exact(struct sp_case *t)
+{
+	static const struct {
+		const char *name;
+		const char *bytes;
+		size_t len;
+	} rows[] = {
+		{ "empty", "", 0 },	       { "newline", "\n", 1 },
+		{ "no newline", "a", 1 },      { "one line", "a\n", 2 },
+		{ "two newlines", "a\n\n", 3 }, { "crlf", "\r\n", 2 },
+		{ "blanks", " a ", 3 },	       { "bom", "\xef\xbb\xbfx", 4 },
+		{ "nul", "a\0b\0", 4 },	       { "not utf-8", "\xff\xfe\xc3(\xed\xa0\x80", 7 },
+	};
+	struct yard y YARD = YARD_INIT;
+	unsigned char all[256];
+
+	SP_REQUIRE(yard_open(t, &y));
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (unsigned char)i;
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		sp_case_note(t, "%s", rows[i].name);
+		SP_REQUIRE(put(&y, yard_path(&y, "f"), rows[i].bytes, rows[i].len) &&
+			   gives(&y, yard_path(&y, "f"), rows[i].bytes, rows[i].len));
+		SP_REQUIRE(says(&y, sp_case_format(t, "%zu", rows[i].len), "its size, by a command",
+				"wc -c <%s | tr -d ' '", yard_path(&y, "f")));
+	}
+	SP_REQUIRE(put(&y, yard_path(&y, "all"), all, sizeof(all)) &&
+		   gives(&y, yard_path(&y, "all"), all, sizeof(all)));
+}
+
+/* Written by the call and summed by a command; written by a command and read by the call. */
+void fs_bytes_two_paths(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+	size_t len = 5 * 1024 * 1024 + 7;
+	unsigned char *data SP_FREE = malloc(len);
+	char hex[SP_SHA256_HEX];
+
+	if (!data) {
+		sp_case_error(t, SP_HERE, "no memory");
+		return;
+	}
+	for (size_t i = 0; i < len; i++)
+		data[i] = (unsigned char)(i * 2654435761u >> 13);
+	sp_sha256_hex(data, len, hex);
+	SP_REQUIRE(yard_open(t, &y) && put(&y, yard_path(&y, "big"), data, len));
+	SP_REQUIRE(says(&y, hex, "the digest of 5 MiB, by a command", "sha256sum <%s | cut -c1-64",
+			yard_path(&y, "big")));
+	SP_REQUIRE(sp_sh_ok(t, y.sandbox, "cp %s %s", yard_path(&y, "big"), yard_path(&y, "copy")));
+	gives(&y, yard_path(&y, "copy"), data, len);
+}
+
+void fs_write_replaces(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "a long first content\n") &&
+		   put_text(&y, yard_path(&y, "f"), "short"));
+	SP_REQUIRE(says(&y, "short", "the second content", "cat %s", yard_path(&y, "f")));
+	SP_REQUIRE(put(&y, yard_path(&y, "f"), "", 0));
+	says(&y, "0", "the size of an emptied file", "wc -c <%s | tr -d ' '", yard_path(&y, "f"));
+}
+
+void fs_write_parents(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "a/b c/d"), "deep"));
+	says(&y, "deep", "a file below new folders", "cat %s'/a/b c/d'", y.dir);
+}
+
+void fs_read_missing(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	SP_REQUIRE(yard_open(t, &y));
+	SP_CHECK_CODE(t, SP_NOT_FOUND,
+		      fs_calls[0].call(y.sandbox, yard_path(&y, "no"), sp_case_cancel(t), &err), &err,
+		      "read of a missing file");
+	SP_CHECK_CODE(t, SP_NOT_FOUND,
+		      fs_calls[0].call(y.sandbox, yard_path(&y, "no/no"), sp_case_cancel(t), &err), &err,
+		      "read below a missing folder");
+}
+
+void fs_read_folder(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, "echo x >%s/x", y.dir));
+	rc = sp_sandbox_read(y.sandbox, y.dir, &bytes, sp_case_cancel(t), &err);
+	SP_CHECK_CODE(t, SP_CONFLICT, rc, &err, "read of a folder");
+}
+
+void fs_read_tar(struct sp_case *t)
+{
+	struct yard y YARD = YARD_INIT;
+	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char hex[SP_SHA256_HEX];
+	int rc;
+
+	SP_REQUIRE(yard_open(t, &y) &&
+		   sp_sh_ok(t, y.sandbox, "cd %s && echo x >x && tar cf a.tar x", y.dir));
+	rc = sp_sandbox_read(y.sandbox, yard_path(&y, "a.tar"), &bytes, sp_case_cancel(t), &err);
+	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "read of a tar file"));
+	sp_sha256_hex(bytes.data, bytes.len, hex);
+	says(&y, hex, "the digest of a tar file, by a command", "sha256sum <%s | cut -c1-64",
+	     yard_path(&y, "a.tar"));
+}
