@@ -51,5 +51,10 @@ extern const struct fault_table fault_journal_write;
 extern const struct fault_table fault_journal_read;
 extern const struct fault_table fault_journal_marks;
 extern const struct fault_table fault_journal_names;
+/* The ensure suite's, by theme. */
+extern const struct fault_table fault_ensure_key;
+extern const struct fault_table fault_ensure_paths;
+extern const struct fault_table fault_ensure_lock;
+extern const struct fault_table fault_ensure_failures;
 
 #endif

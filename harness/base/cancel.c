@@ -134,18 +134,6 @@ void sp_cancel_set_deadline(struct sp_cancel *cancel, uint64_t monotonic_ns)
 	unlock_and_notify(cancel);
 }
 
-uint64_t sp_cancel_deadline(struct sp_cancel *cancel)
-{
-	uint64_t deadline;
-
-	if (!cancel)
-		return 0;
-	pthread_mutex_lock(&cancel->lock);
-	deadline = cancel->deadline;
-	pthread_mutex_unlock(&cancel->lock);
-	return deadline;
-}
-
 void sp_cancel_abort(struct sp_cancel *cancel, const char *reason)
 {
 	if (!cancel)

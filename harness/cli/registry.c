@@ -8,6 +8,7 @@
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
+#include <suites/ensure/ensure.h>
 #include <suites/exec/exec.h>
 #include <suites/fs/fs.h>
 #include <suites/journal/journal.h>
@@ -29,10 +30,11 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_journal,
 	&sp_suite_store,
 	&sp_suite_lock,
+	&sp_suite_ensure,
 };
 
 static const char *const planned_suites[] = {
-	"ensure", "env", "snapshot", "network",
+	"env", "snapshot", "network",
 	"caps", "platform",
 };
 

@@ -10,9 +10,8 @@
 /* What removes something may take this long, whatever became of the request (sandbox-contract 4.2). */
 #define OWN_LIMIT_MS 60000
 #define LOCK_PREFIX "sandbox:"
-#define LEASE_LOST "the lock was lost"
 
-/* ---- Two cancels as one ---- */
+/* ---- Cancels ---- */
 
 static void unref(struct sp_cancel **cancel)
 {
@@ -28,62 +27,23 @@ static struct sp_cancel *own_limit(void)
 	return cancel;
 }
 
-static void caller_fired(void *arg)
+/* NULL where a lease cannot be lost. */
+static struct sp_cancel *lost_signal(struct attempt *a)
 {
-	struct attempt *a = arg;
-	struct sp_error err = SP_ERROR_INIT;
+	const struct sp_lock_capabilities *lock = sp_lock_capabilities(a->options->lock);
 
-	/* A deadline needs no help: `work` has the same. */
-	if (sp_cancel_check(a->caller, &err) == SP_ABORTED)
-		sp_cancel_abort(a->work, err.message);
-}
-
-static void lease_lost(void *arg)
-{
-	struct attempt *a = arg;
-
-	sp_cancel_abort(a->work, LEASE_LOST);
-}
-
-/* Where a lease can be lost, work stops with it as it stops with the caller's cancel. */
-static int tie_work(struct attempt *a, struct sp_error *err)
-{
-	struct sp_cancel *lost = sp_lease_lost(&a->lease);
-	int rc = 0;
-
-	if (!lost) {
-		a->work = sp_cancel_ref(a->caller);
-		return 0;
-	}
-	a->work = sp_cancel_new();
-	if (!a->work)
-		return sp_error_set(err, SP_INTERNAL, "no descriptor or memory for a cancel");
-	sp_cancel_set_deadline(a->work, sp_cancel_deadline(a->caller));
-	if (a->caller)
-		rc = sp_cancel_watch(a->caller, caller_fired, a, &a->caller_watch);
-	if (!rc)
-		rc = sp_cancel_watch(lost, lease_lost, a, &a->lost_watch);
-	return rc ? sp_error_set(err, SP_INTERNAL, "no memory to watch a cancel") : 0;
-}
-
-static void untie_work(struct attempt *a)
-{
-	sp_cancel_unwatch(a->caller, a->caller_watch);
-	sp_cancel_unwatch(sp_lease_lost(&a->lease), a->lost_watch);
-	a->work = sp_cancel_unref(a->work);
-	a->caller = sp_cancel_unref(a->caller);
+	return lock && lock->lease ? sp_lease_lost(&a->lease) : NULL;
 }
 
 int attempt_check(struct attempt *a, struct sp_error *err)
 {
-	struct sp_cancel *lost = sp_lease_lost(&a->lease);
-
-	if (lost && sp_cancel_check(lost, NULL))
+	/* At the sources, since the thread between may not have run yet. */
+	if (sp_cancel_check(a->work.lost, NULL))
 		return sp_error_set(err, SP_UNAVAILABLE,
 				    "the lock of the key %s was lost meanwhile, and somebody else may "
 				    "hold it; nothing was recorded, ask again",
 				    a->key);
-	return sp_cancel_check(a->work, err);
+	return sp_cancel_check(a->caller, err);
 }
 
 /* ---- Begin and end ---- */
@@ -111,7 +71,7 @@ static int check_owner(struct attempt *a, struct sp_error *err)
 
 static int read_record(struct attempt *a, struct sp_error *err)
 {
-	int rc = sp_store_get(a->options->store, a->key, &a->record, &a->found, a->work, err);
+	int rc = sp_store_get(a->options->store, a->key, &a->record, &a->found, a->work.cancel, err);
 
 	if (!rc && a->found)
 		rc = check_owner(a, err);
@@ -134,17 +94,18 @@ int attempt_begin(struct attempt *a, const struct sp_ensure_options *options, bo
 	rc = sp_lock_acquire(options->lock, name, a->caller, &a->lease, err);
 	if (rc)
 		return rc;
-	rc = tie_work(a, err);
+	rc = work_begin(&a->work, a->caller, lost_signal(a), err);
 	return rc ? rc : read_record(a, err);
 }
 
 void attempt_done(struct attempt *a)
 {
 	sp_sandbox_done(&a->sandbox);
-	untie_work(a);
+	work_end(&a->work);
 	sp_lease_done(&a->lease);
 	sp_snapshot_ref_done(&a->snapshot);
 	sp_record_done(&a->record);
+	a->caller = sp_cancel_unref(a->caller);
 }
 
 /* ---- Records ---- */
@@ -176,7 +137,7 @@ int attempt_store(struct attempt *a, const char *sandbox_id, const char *snapsho
 	uint64_t fence;
 	int rc = attempt_check(a, err);
 
-	return rc ? rc : sp_store_upsert(o->store, &record, fence_of(a, &fence), a->work, err);
+	return rc ? rc : sp_store_upsert(o->store, &record, fence_of(a, &fence), a->work.cancel, err);
 }
 
 /* ---- Removing ---- */

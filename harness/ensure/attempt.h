@@ -10,6 +10,7 @@
 #include <sandproof/ensure.h>
 
 #include <ensure/key.h>
+#include <ensure/work.h>
 
 struct attempt {
 	const struct sp_ensure_options *options;
@@ -19,10 +20,8 @@ struct attempt {
 	struct sp_lease lease;
 	/* What the call obeys: the options' cancel, or one of its own. May be NULL. */
 	struct sp_cancel *caller;
-	/* Fires with `caller` and with the loss of the lease; NULL: never. */
-	struct sp_cancel *work;
-	/* What ties `work` to its two sources. */
-	uint64_t caller_watch, lost_watch;
+	/* Fires with `caller` and with the loss of the lease. */
+	struct work work;
 	/* What the store had, if anything. */
 	struct sp_record record;
 	bool found;
@@ -32,6 +31,8 @@ struct attempt {
 	/* It was made by this call, so a later failure removes it. */
 	bool made;
 };
+
+#define ATTEMPT_INIT { .work = WORK_INIT }
 
 /*
  * Takes the lock and reads the record. `patient`: under a cancel of its own, as for a clean-up that must not depend on a

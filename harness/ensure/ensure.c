@@ -82,7 +82,7 @@ static int set_env(struct attempt *a, struct sp_error *err)
 	const struct sp_ensure_options *o = a->options;
 
 	/* What the sandbox holds may be older, or lost. */
-	return o->n_env ? sp_sandbox_env_set(&a->sandbox, o->env, o->n_env, a->work, err) : 0;
+	return o->n_env ? sp_sandbox_env_set(&a->sandbox, o->env, o->n_env, a->work.cancel, err) : 0;
 }
 
 static int finish_resumed(struct attempt *a, struct sp_error *err)
@@ -114,7 +114,7 @@ static int creation(struct attempt *a, struct sp_buf *workspace, struct sp_creat
 	create->network = o->network;
 	create->env = o->env;
 	create->n_env = o->n_env;
-	create->cancel = a->work;
+	create->cancel = a->work.cancel;
 	create->adapter_name = "sandproof";
 	return rc;
 }
@@ -151,7 +151,7 @@ static int bootstrap(struct attempt *a, struct sp_error *err)
 
 	if (!o->bootstrap)
 		return 0;
-	rc = o->bootstrap(o->bootstrap_arg, &a->sandbox, a->work, &own);
+	rc = o->bootstrap(o->bootstrap_arg, &a->sandbox, a->work.cancel, &own);
 	if (rc > 0)
 		return sp_error_set(err, SP_INTERNAL,
 				    "the bootstrap answered %d, which is neither 0 nor one of our codes",
@@ -171,7 +171,7 @@ static int finish_created(struct attempt *a, struct sp_error *err)
 	if (!rc)
 		rc = attempt_check(a, err);
 	if (!rc && a->options->snapshot_after_setup)
-		rc = sp_sandbox_snapshot(&a->sandbox, SNAPSHOT_LABEL, &a->snapshot, a->work, err);
+		rc = sp_sandbox_snapshot(&a->sandbox, SNAPSHOT_LABEL, &a->snapshot, a->work.cancel, err);
 	if (!rc)
 		rc = attempt_store(a, sp_sandbox_id(&a->sandbox), a->snapshot.id, err);
 	return rc;
@@ -215,7 +215,7 @@ static int come_back_anew(struct attempt *a, enum sp_ensure_outcome *outcome, st
 static int come_back(struct attempt *a, enum sp_ensure_outcome *outcome, struct sp_error *err)
 {
 	int rc = sp_provider_resume(a->options->provider, a->record.provider_sandbox_id, &a->sandbox,
-				    a->work, err);
+				    a->work.cancel, err);
 
 	/* Only "gone for good" may replace what is there; any error leaves it as it is. */
 	if (rc)
@@ -260,7 +260,7 @@ static int ensure_ensure(void *self, const struct sp_ensure_options *options,
 			 struct sp_sandbox *ret_sandbox, enum sp_ensure_outcome *ret_outcome,
 			 struct sp_error *err)
 {
-	struct attempt a SP_CLEANUP(attempt_done) = { .options = NULL };
+	struct attempt a SP_CLEANUP(attempt_done) = ATTEMPT_INIT;
 	enum sp_ensure_outcome outcome = SP_ENSURE_CREATED;
 	int64_t max_age_ms = -1;
 	int rc = check_options(options, err);
@@ -297,7 +297,7 @@ static int ensure_key(void *self SP_UNUSED, const struct sp_ensure_options *opti
 static int ensure_destroy(void *self SP_UNUSED, const struct sp_ensure_options *options,
 			  struct sp_error *err)
 {
-	struct attempt a SP_CLEANUP(attempt_done) = { .options = NULL };
+	struct attempt a SP_CLEANUP(attempt_done) = ATTEMPT_INIT;
 	int rc = check_options(options, err);
 
 	if (!rc)
@@ -308,7 +308,7 @@ static int ensure_destroy(void *self SP_UNUSED, const struct sp_ensure_options *
 	if (!rc)
 		rc = retire(&a, err);
 	if (!rc)
-		rc = sp_store_del(options->store, a.key, a.work, err);
+		rc = sp_store_del(options->store, a.key, a.work.cancel, err);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each path of ensure, and a failure at each of its steps, in a scripted world. */
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <stdatomic.h>
 
 #include "test_script.h"
@@ -419,6 +420,36 @@ Test(ensure, a_lease_lost_during_a_step_is_told_as_such)
 	cr_expect_eq(run_ensure(&w), SP_UNAVAILABLE, "%s", w.err.message);
 	cr_expect_str_eq(sp_buf_str(&w.script.log), "acquire get create release");
 	world_done(&w);
+}
+
+/* The deadline is set when the call has begun, and the bootstrap waits for nothing else. */
+static int wait_for_cancel(void *arg, struct sp_sandbox *sandbox, struct sp_cancel *cancel,
+			   struct sp_error *err)
+{
+	struct pollfd fd = { .fd = sp_cancel_fd(cancel), .events = POLLIN };
+
+	(void)sandbox;
+	sp_cancel_set_deadline(arg, 1);
+	while (!sp_cancel_check(cancel, NULL))
+		(void)poll(&fd, 1, -1);
+	return sp_cancel_check(cancel, err);
+}
+
+Test(ensure, a_deadline_that_is_set_later_counts, .timeout = 60)
+{
+	for (int lease = 0; lease < 2; lease++) {
+		struct world w;
+
+		world_init(&w);
+		w.options.cancel = sp_cancel_new();
+		w.script.lost = lease ? sp_cancel_new() : NULL;
+		w.options.bootstrap = wait_for_cancel;
+		w.options.bootstrap_arg = w.options.cancel;
+		cr_expect_eq(run_ensure(&w), SP_TIMED_OUT, "%s", w.err.message);
+		cr_expect_eq(script_live(&w.script), 0);
+		sp_cancel_unref(w.options.cancel);
+		world_done(&w);
+	}
 }
 
 Test(ensure, the_fence_goes_where_both_sides_know_it)

@@ -7,6 +7,7 @@
 #ifndef SP_ENSURE_TEST_SCRIPT_H
 #define SP_ENSURE_TEST_SCRIPT_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,6 +175,10 @@ static inline int script_create(void *self, const struct sp_create_options *opti
 	SCRIPT_CALL(s, "create", err);
 	if (s->at_create)
 		s->at_create(s->at_create_arg);
+	/* A lease that is lost here reaches the call by its cancel, a little later. */
+	while (s->lost && sp_cancel_check(s->lost, NULL) && !sp_cancel_check(options->cancel, NULL))
+		(void)poll(&(struct pollfd){ .fd = sp_cancel_fd(options->cancel), .events = POLLIN },
+			   1, -1);
 	if (sp_cancel_check(options->cancel, NULL))
 		return sp_cancel_check(options->cancel, err);
 	script_make(s, options, ret_sandbox);
@@ -346,7 +351,10 @@ static const struct sp_store_ops script_store_ops = {
 
 static inline const struct sp_lock_capabilities *script_lock_caps(void *self)
 {
-	return &((struct script *)self)->lock_caps;
+	struct script *s = self;
+
+	s->lock_caps.lease = s->lost != NULL;
+	return &s->lock_caps;
 }
 
 static inline uint64_t script_fence(void *self)

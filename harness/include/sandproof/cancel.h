@@ -34,8 +34,6 @@ struct sp_cancel *sp_cancel_unref(struct sp_cancel *cancel);
  * removes it. Ignored once the cancel has fired.
  */
 void sp_cancel_set_deadline(struct sp_cancel *cancel, uint64_t monotonic_ns);
-/* The deadline that was set last, 0 for none: for a cancel that stands in for several. */
-uint64_t sp_cancel_deadline(struct sp_cancel *cancel);
 
 /* Aborts with a reason (copied, at most SP_ERROR_TEXT bytes). The first abort or deadline wins. */
 void sp_cancel_abort(struct sp_cancel *cancel, const char *reason);
