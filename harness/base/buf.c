@@ -2,6 +2,7 @@
 #include <base/buf.h>
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,11 +216,28 @@ static const char *json_escape(unsigned char c, char scratch[8])
 	}
 }
 
-/* Length of the run at the start that stands for itself in a JSON string: ASCII without escapes. */
-static size_t json_plain(const char *text, size_t len)
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Nonzero when one of eight bytes is not plain (see sp_json_plain()); exact about the first one. */
+static uint64_t not_plain(uint64_t bytes)
+{
+	uint64_t quote = bytes ^ EACH('"'), backslash = bytes ^ EACH('\\');
+	uint64_t low = (bytes - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1)) | bytes;
+
+	return low & EACH(0x80);
+}
+
+size_t sp_json_plain(const char *text, size_t len)
 {
 	size_t n = 0;
 
+	for (; len - n >= sizeof(uint64_t); n += sizeof(uint64_t)) {
+		uint64_t bytes;
+
+		memcpy(&bytes, text + n, sizeof(bytes));
+		if (not_plain(bytes))
+			break;
+	}
 	while (n < len && (unsigned char)text[n] - 0x20u < 0x60 && text[n] != '"' && text[n] != '\\')
 		n++;
 	return n;
@@ -234,7 +252,7 @@ int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len)
 	while (at < len) {
 		char scratch[8];
 		bool valid;
-		size_t step = json_plain(text + at, len - at);
+		size_t step = sp_json_plain(text + at, len - at);
 
 		if (step) {
 			at += step;

@@ -60,6 +60,8 @@ int sp_buf_take_bytes(struct sp_buf *buf, struct sp_bytes *ret_bytes);
 int sp_buf_add_shell(struct sp_buf *buf, const char *text);
 /* Appends `len` bytes of UTF-8 as a JSON string with its quotes; invalid bytes become U+FFFD. */
 int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len);
+/* Length of the run at the start that stands for itself in a JSON string: ASCII without control bytes, quotes and backslashes. */
+size_t sp_json_plain(const char *text, size_t len);
 /* Appends the base64 form. */
 int sp_buf_add_base64(struct sp_buf *buf, const void *data, size_t len);
 /* Appends the bytes that base64 `text` stands for (padding required, no white space); -EINVAL when it is none, and nothing is added or latched then. */

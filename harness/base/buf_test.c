@@ -254,6 +254,26 @@ static const struct {
 	{ "\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"" },
 };
 
+/* Every byte at every place of a text that is plain otherwise. */
+Test(buf, plain_runs)
+{
+	char text[24];
+
+	for (unsigned byte = 0; byte < 256; byte++) {
+		bool plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+
+		for (size_t at = 0; at < sizeof(text); at++) {
+			size_t expected = plain ? sizeof(text) : at, found;
+
+			memset(text, 'x', sizeof(text));
+			text[at] = (char)byte;
+			found = sp_json_plain(text, sizeof(text));
+			cr_assert_eq(found, expected, "byte %u at %zu: %zu, expected %zu", byte, at,
+				     found, expected);
+		}
+	}
+}
+
 Test(buf, json_strings)
 {
 	for (size_t i = 0; i < SP_COUNT(json_texts); i++) {

@@ -117,6 +117,7 @@ static bool take_string(struct reader *r, struct sp_buf *out)
 	while (r->at < r->end) {
 		const char *run = r->at;
 
+		r->at += sp_json_plain(run, (size_t)(r->end - run));
 		while (r->at < r->end && *r->at != '"' && *r->at != '\\' &&
 		       (unsigned char)*r->at >= ' ')
 			r->at++;
