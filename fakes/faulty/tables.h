@@ -37,6 +37,9 @@ extern const struct fault_table fault_exec_transport;
 extern const struct fault_table fault_fs;
 /* The lifecycle suite's. */
 extern const struct fault_table fault_lifecycle;
+/* The env suite's: of any provider, and of the Render provider's steps. */
+extern const struct fault_table fault_env_calls;
+extern const struct fault_table fault_env_steps;
 /* The store suite's, by theme. */
 extern const struct fault_table fault_store_fields;
 extern const struct fault_table fault_store_keys;

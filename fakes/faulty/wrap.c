@@ -18,6 +18,7 @@ static void sandbox_unref(struct fault_sandbox *sandbox)
 		return;
 	sp_sandbox_done(&sandbox->inner);
 	pthread_mutex_destroy(&sandbox->lock);
+	free(sandbox->data);
 	free(sandbox);
 }
 

@@ -100,8 +100,9 @@ struct fault_sandbox {
 	pthread_mutex_t lock;
 	/* Processes that were not released, newest first. Under `lock`. */
 	struct fault_process *processes;
-	/* The fault's own. */
+	/* The fault's own; `data` is freed with the handle. */
 	atomic_int count;
+	void *data;
 };
 
 struct fault_process {

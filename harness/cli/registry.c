@@ -9,6 +9,7 @@
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
 #include <suites/ensure/ensure.h>
+#include <suites/env/env.h>
 #include <suites/exec/exec.h>
 #include <suites/fs/fs.h>
 #include <suites/journal/journal.h>
@@ -27,6 +28,7 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_exec,
 	&sp_suite_lifecycle,
 	&sp_suite_fs,
+	&sp_suite_env,
 	&sp_suite_journal,
 	&sp_suite_store,
 	&sp_suite_lock,
@@ -34,7 +36,7 @@ static const struct sp_suite *const suites[] = {
 };
 
 static const char *const planned_suites[] = {
-	"env", "snapshot", "network",
+	"snapshot", "network",
 	"caps", "platform",
 };
 

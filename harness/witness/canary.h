@@ -2,8 +2,8 @@
 /*
  * CANARY: a random secret that is searched for in everything that can be
  * observed. It is made of letters and digits, so that its quoted, URL and
- * JSON forms are the text itself; base64 (at all three offsets) and hex are
- * searched as well. A case first shows that the canary did arrive where it
+ * JSON forms are mostly the text itself; every form that redaction knows is
+ * searched. A case first shows that the canary did arrive where it
  * should: a search that can find nothing proves nothing.
  */
 #ifndef SP_WITNESS_CANARY_H
@@ -21,7 +21,7 @@ struct sp_canary {
 
 /* Makes one and tells the runner, so that no report holds it. */
 void sp_canary_make(struct sp_case *t, struct sp_canary *canary);
-/* Name of the form in which `data` holds it ("plain", "base64", "hex"), or NULL. */
+/* Name of the form in which `data` holds it ("raw", "base64", "hex", …), or NULL. */
 const char *sp_canary_find(const struct sp_canary *canary, const void *data, size_t len);
 /* Fails the case at `where` when `data` holds it in any form; the evidence names form and `what`, never the secret. */
 bool sp_canary_check_absent(struct sp_case *t, const struct sp_canary *canary, const void *data,

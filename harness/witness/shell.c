@@ -105,6 +105,22 @@ const char *sp_sh_out(struct sp_case *t, struct sp_sandbox *sandbox, const char 
 	return sp_case_format(t, "%.*s", (int)len, text);
 }
 
+struct sp_sandbox sp_second_handle(struct sp_case *t, struct sp_sandbox *sandbox)
+{
+	struct sp_sandbox other = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	struct sp_subject *subject = sp_case_second(t);
+	int rc;
+
+	if (!subject)
+		return other;
+	rc = sp_provider_resume(&subject->provider, sp_sandbox_id(sandbox), &other,
+				sp_case_cancel(t), &err);
+	if (SP_CHECK_OK(t, rc, &err, "another instance finds the sandbox by its id"))
+		SP_CHECK(t, other.ops, "another instance finds the live sandbox, not \"gone\"");
+	return other;
+}
+
 bool sp_spawn_with(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_spawned *child,
 		   const struct sp_exec_options *options)
 {

@@ -515,7 +515,7 @@ static void write_form(struct sp_buf *buf, const char *form, const char *before,
 	sp_buf_addf(&whole, "%s%.*s and what follows", before, (int)len, canary->text);
 	if (!strcmp(form, "base64"))
 		sp_buf_add_base64(buf, whole.data, whole.len);
-	else if (strcmp(form, "plain"))
+	else if (strcmp(form, "raw"))
 		for (size_t i = 0; i < whole.len; i++)
 			sp_buf_addf(buf, *form == 'h' ? "%02x" : "%02X", (unsigned char)whole.data[i]);
 	else
@@ -524,7 +524,7 @@ static void write_form(struct sp_buf *buf, const char *form, const char *before,
 
 Test(canary, is_found_in_every_form_and_nowhere_else)
 {
-	static const char *const forms[] = {"plain", "base64", "hex", "HEX"};
+	static const char *const forms[] = {"raw", "base64", "hex", "HEX"};
 	static const char *const before[] = {"", "x", "xy", "xyz", "K=\""};
 	struct sp_case *t CASE = case_new();
 	struct sp_canary canary, other;

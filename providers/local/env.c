@@ -35,6 +35,7 @@ static const char *const not_delivered[] = {
     "OLDPWD",
     "OPTERR",
     "OPTIND",
+    "PIPESTATUS",
     "PPID",
     "PS1",
     "PS2",
@@ -172,6 +173,20 @@ int local_env_overlay(struct local_env *env, const struct local_env *from, struc
 	return 0;
 }
 
+/* What the kernel takes together is 2 MiB with the usual stack, arguments and pointers included. */
+static int check_total(const struct local_env *env, struct sp_error *err)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < env->len; i++)
+		total += strlen(env->vars[i]) + 1;
+	if (total <= LOCAL_ENV_MAX)
+		return 0;
+	return sp_error_set(err, SP_INVALID,
+			    "the variables have %zu bytes together, and a program can be given %d",
+			    total, LOCAL_ENV_MAX);
+}
+
 int local_env_merge(struct local_env *env, const struct sp_env *vars, size_t n_vars,
 		    struct sp_error *err)
 {
@@ -180,6 +195,8 @@ int local_env_merge(struct local_env *env, const struct sp_env *vars, size_t n_v
 
 	for (size_t i = 0; rc == 0 && i < n_vars; i++)
 		rc = local_env_put(&merged, vars[i].name, vars[i].value, err);
+	if (rc == 0)
+		rc = check_total(&merged, err);
 	if (rc < 0)
 		return rc;
 	struct local_env old = *env;

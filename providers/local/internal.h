@@ -26,6 +26,8 @@
 #define LOCAL_MARK_MAX 64
 /* The kernel's ceiling for one argument or variable (MAX_ARG_STRLEN), NUL included. */
 #define LOCAL_ARG_MAX (128 * 1024)
+/* All variables of a program together, with room for its arguments. */
+#define LOCAL_ENV_MAX (1536 * 1024)
 /* How long a KILLed process may take to die before destroy() says so; only a limit. */
 #define LOCAL_DEATH_LIMIT_MS 10000
 

@@ -44,6 +44,12 @@ static const char *const swallowed[] = {
     "SRANDOM",
 };
 
+/*
+ * What the kernel gives a program together is 2 MiB with the usual stack, its arguments and its
+ * pointers included; a shell that has loaded more starts nothing any more.
+ */
+#define ENV_MAX (1536 * 1024)
+
 /* The name in its place is newer than what was kept. */
 #define PUT_BACK                                                                                   \
 	"command -p ln -- @D@/env.back @D@/env 2>/dev/null||[[ -e @D@/env ]]||exit 1\n"            \
@@ -57,29 +63,66 @@ static bool is_in(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-bool render_name_allowed(const char *name)
+static bool is_name(const char *name)
 {
 	if (!isalpha((unsigned char)*name) && *name != '_')
 		return false;
 	for (const char *at = name; *at; at++)
 		if (!isalnum((unsigned char)*at) && *at != '_')
 			return false;
-	return !is_in(name, read_only, SP_COUNT(read_only)) &&
+	return true;
+}
+
+bool render_name_allowed(const char *name)
+{
+	return is_name(name) && !is_in(name, read_only, SP_COUNT(read_only)) &&
 	       !is_in(name, swallowed, SP_COUNT(swallowed));
+}
+
+/* A text that is no name may be a value in the wrong place: it is never quoted. */
+static int refuse_name(const char *name, size_t place, struct sp_error *err)
+{
+	if (!is_name(name))
+		return sp_error_set(
+		    err, SP_INVALID,
+		    "variable %zu: its name is not of the form [A-Za-z_][A-Za-z0-9_]*", place);
+	return sp_error_set(err, SP_INVALID,
+			    "the shell cannot deliver a variable named \"%.128s\"", name);
+}
+
+static size_t size_of(const char *name, const char *value)
+{
+	return strlen(name) + strlen(value) + sizeof("=");
+}
+
+static int check_size(size_t total, struct sp_error *err)
+{
+	if (total <= ENV_MAX)
+		return 0;
+	return sp_error_set(err, SP_INVALID,
+			    "the variables have %zu bytes together, and a program can be given %d",
+			    total, ENV_MAX);
 }
 
 int render_check_names(const struct render_core *core, const struct sp_env *env, size_t n_env,
 		       struct sp_error *err)
 {
+	size_t total = 0;
+
 	for (size_t i = 0; i < n_env; i++) {
 		if (!env[i].name || !env[i].value)
 			return sp_error_set(err, SP_INVALID, "a variable without name or value");
 		if (!core->steps.name_allowed(env[i].name))
+			return refuse_name(env[i].name, i + 1, err);
+		if (core->steps.env_refuses_long &&
+		    size_of(env[i].name, env[i].value) > RENDER_ARG_MAX)
 			return sp_error_set(err, SP_INVALID,
-					    "the shell cannot deliver a variable named \"%.128s\"",
-					    env[i].name);
+					    "variable %.64s is longer than the %d bytes that a "
+					    "program can be given",
+					    env[i].name, RENDER_ARG_MAX);
+		total += size_of(env[i].name, env[i].value);
 	}
-	return 0;
+	return core->steps.env_refuses_long ? check_size(total, err) : 0;
 }
 
 static void wipe(char *value)
@@ -139,6 +182,26 @@ static int merge(const struct render_env_set *old, const struct sp_env *env, siz
 	for (size_t i = 0; !rc && i < n_env; i++)
 		rc = put(ret_set, env[i].name, env[i].value, err);
 	return rc;
+}
+
+/* What a command of this handle gets beside its own variables. */
+static size_t size_of_set(const struct render_env_set *set)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < set->len; i++)
+		total += size_of(set->names[i], set->values[i]);
+	return total;
+}
+
+int render_env_check_room(const struct render_sandbox *sandbox, const struct sp_env *env,
+			  size_t n_env, struct sp_error *err)
+{
+	size_t total = size_of_set(&sandbox->env);
+
+	for (size_t i = 0; i < n_env; i++)
+		total += size_of(env[i].name, env[i].value);
+	return sandbox->core->steps.env_refuses_long ? check_size(total, err) : 0;
 }
 
 int render_upload_private(struct render_sandbox *sandbox, const char *name, const void *data,
@@ -264,8 +327,11 @@ static int replace_env(struct render_sandbox *sandbox, const struct sp_env *env,
 	struct render_env_set old;
 	int rc = merge(&sandbox->env, env, n_env, &merged, err);
 
-	if (!rc)
-		rc = upload_set(sandbox, &merged, cancel, err);
+	if (!rc && sandbox->core->steps.env_refuses_long)
+		rc = check_size(size_of_set(&merged), err);
+	if (rc)
+		return rc;
+	rc = upload_set(sandbox, &merged, cancel, err);
 	if (rc) {
 		/* An upload that never reached the service has changed nothing. */
 		if (!sandbox->env.len && !sandbox->kept.data)

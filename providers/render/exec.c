@@ -174,8 +174,10 @@ static int start_command(struct render_sandbox *sandbox, struct render_command *
 	const char *ids[SWEEP + 1];
 	char(*memory)[RENDER_ID_LEN + 1] SP_FREE = NULL;
 	bool sent = false;
-	int rc = render_env_refresh(sandbox, cancel, err);
+	int rc = render_env_check_room(sandbox, command->env, command->n_env, err);
 
+	if (!rc)
+		rc = render_env_refresh(sandbox, cancel, err);
 	if (rc)
 		return rc;
 	command->overlay_expected = sandbox->env.len > 0;
@@ -189,7 +191,7 @@ static int start_command(struct render_sandbox *sandbox, struct render_command *
 	/* Whatever the server makes of what it has: the marker is there before it can begin. */
 	if (sent && (rc == SP_ABORTED || rc == SP_TIMED_OUT))
 		rc = render_abort(sandbox, command->id, command->mark, rc, err);
-	if (!command->n_env && !command->in_file)
+	if ((!command->n_env && !command->in_file) || !sandbox->core->steps.start_cleans_up)
 		return rc;
 	if (!sent && (rc == SP_ABORTED || rc == SP_TIMED_OUT || rc == SP_UNKNOWN_OUTCOME))
 		bar_files(sandbox, command);

@@ -363,9 +363,12 @@ void render_queue_leave(struct render_sandbox *sandbox, bool alone);
 /* ---- env.c ---- */
 
 bool render_name_allowed(const char *name);
-/* SP_INVALID names the first variable that is refused. */
+/* SP_INVALID names the first variable that is refused, by its place when it has no name. */
 int render_check_names(const struct render_core *core, const struct sp_env *env, size_t n_env,
 		       struct sp_error *err);
+/* SP_INVALID when a command would get more than a program can be given. Only with the queue. */
+int render_env_check_room(const struct render_sandbox *sandbox, const struct sp_env *env,
+			  size_t n_env, struct sp_error *err);
 int render_env_set(void *self, const struct sp_env *env, size_t n_env, struct sp_cancel *cancel,
 		   struct sp_error *err);
 /* Uploads what the handle has set, if the file may be old. Only with the queue. */

@@ -216,6 +216,8 @@ struct sp_render_steps sp_render_steps(void)
 	    .restore_reset = RESTORE_RESET,
 	    .names_before_merge = true,
 	    .env_in_files = true,
+	    .env_refuses_long = true,
+	    .start_cleans_up = true,
 	    .one_queue = true,
 	    .kill_before_wait = true,
 	    .abort_kills = true,

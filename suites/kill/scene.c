@@ -64,16 +64,5 @@ void kill_scene_done(struct kill_scene *s)
 
 struct sp_sandbox kill_second_handle(struct sp_case *t, struct sp_sandbox *sandbox)
 {
-	struct sp_sandbox other = SP_SANDBOX_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-	struct sp_subject *subject = sp_case_second(t);
-	int rc;
-
-	if (!subject)
-		return other;
-	rc = sp_provider_resume(&subject->provider, sp_sandbox_id(sandbox), &other,
-				sp_case_cancel(t), &err);
-	if (SP_CHECK_OK(t, rc, &err, "another instance finds the sandbox by its id"))
-		SP_CHECK(t, other.ops, "another instance finds the live sandbox, not \"gone\"");
-	return other;
+	return sp_second_handle(t, sandbox);
 }

@@ -121,6 +121,10 @@ struct sp_render_steps {
 	bool names_before_merge;
 	/* Per-call variables travel in an uploaded file, not in the command text (item 6). */
 	bool env_in_files;
+	/* Variables that no program can be given, alone or together, are refused (contract:C110). */
+	bool env_refuses_long;
+	/* What was uploaded for a command that never started is removed (items 3, 11). */
+	bool start_cleans_up;
 	/* One queue for env writes, snapshots and command starts (item 12). */
 	bool one_queue;
 	/* A kill waits until it is carried out before wait() may answer (field:K05). */
