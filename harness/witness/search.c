@@ -94,15 +94,18 @@ int sp_search_isolated(struct sp_case *t, struct sp_sandbox *sandbox)
 static const char *without_planted(struct sp_case *t, const char *found, const char *planted)
 {
 	const char *at = strstr(found, planted);
-	size_t len = strlen(planted);
+	size_t len = strlen(planted), before;
 
 	if (!at) {
 		sp_case_error(t, SP_HERE, "the search does not find what was planted for it in %s",
 			      planted);
 		return NULL;
 	}
-	return sp_case_format(t, "%.*s%s", (int)(at - found), found,
-			      at[len] == '\n' ? at + len + 1 : at + len);
+	if (at[len] == '\n')
+		return sp_case_format(t, "%.*s%s", (int)(at - found), found, at + len + 1);
+	/* It was the last line. */
+	before = (size_t)(at - found);
+	return sp_case_format(t, "%.*s", (int)(before ? before - 1 : 0), found);
 }
 
 const char *sp_search_files(struct sp_case *t, struct sp_sandbox *sandbox,

@@ -61,6 +61,8 @@ struct sp_case {
 	struct stub_back_end back;
 	/* The sandbox; `gone` makes each call answer SP_GONE. */
 	struct sp_sandbox sandbox;
+	/* Its workspace; NULL without one. */
+	const char *root;
 	atomic_bool gone;
 	atomic_uint execs;
 	pthread_mutex_t lock;
@@ -176,6 +178,13 @@ struct sp_control *sp_case_control(struct sp_case *t)
 	return t->control.ops ? &t->control : NULL;
 }
 
+/* There is one sandbox and one view of it. */
+struct sp_subject *sp_case_second(struct sp_case *t)
+{
+	sp_case_error(t, SP_HERE, "the stub has no second instance");
+	return NULL;
+}
+
 void sp_case_secret(struct sp_case *t, const char *secret)
 {
 	snprintf(t->secret, sizeof(t->secret), "%s", secret);
@@ -268,6 +277,11 @@ static const char *stub_id(void *self)
 	return "sbx-stub";
 }
 
+static const char *stub_root(void *self)
+{
+	return ((struct sp_case *)self)->root;
+}
+
 static int stub_there(struct sp_case *t, struct sp_error *err)
 {
 	return t->gone ? sp_error_set(err, SP_GONE, "the stub's sandbox is gone") : 0;
@@ -334,6 +348,7 @@ static int stub_destroy(void *self, struct sp_cancel *cancel, struct sp_error *e
 static const struct sp_sandbox_ops stub_sandbox_ops = {
 	.version = SP_SANDBOX_VERSION,
 	.id = stub_id,
+	.workspace_root = stub_root,
 	.exec = stub_exec,
 	.spawn = stub_spawn,
 	.destroy = stub_destroy,
