@@ -35,16 +35,24 @@ uint64_t bench_spawn(const char *const *argv)
 int main(int argc, char **argv)
 {
 	struct bench bench = { .program = "build/sandproof", .rounds = 500, .journal_mib = 1024,
-			       .journal_rounds = 3 };
+			       .journal_rounds = 3, .snapshot_parts = 10 };
 
 	if (argc > 1)
 		bench.program = argv[1];
+	if (argc > 2 && !strcmp(argv[2], "snapshot")) {
+		if (argc > 3)
+			bench.snapshot_parts = (unsigned)strtoul(argv[3], NULL, 10);
+		bench_snapshot(&bench);
+		return 0;
+	}
 	if (argc > 2)
 		bench.rounds = strtoul(argv[2], NULL, 10);
 	if (argc > 3)
 		bench.journal_mib = strtoul(argv[3], NULL, 10);
 	if (argc > 4 || bench.journal_mib < 1) {
-		fputs("usage: bench [PROGRAM [ROUNDS [JOURNAL_MIB]]]\n", stderr);
+		fputs("usage: bench [PROGRAM [ROUNDS [JOURNAL_MIB]]]\n"
+		      "       bench PROGRAM snapshot [TENTHS]\n",
+		      stderr);
 		return 2;
 	}
 	/* No rounds: the journal alone. */
@@ -52,6 +60,7 @@ int main(int argc, char **argv)
 		bench_exec(&bench);
 		bench_empty(&bench);
 		bench_run(&bench);
+		bench_snapshot(&bench);
 	}
 	bench_journal(&bench);
 	return 0;

@@ -23,6 +23,8 @@ struct bench {
 	/* Length of the journal that is read, in MiB, and how often. */
 	uint64_t journal_mib;
 	size_t journal_rounds;
+	/* Thousands of files in the snapshots; 10 is what the figures are for. */
+	unsigned snapshot_parts;
 	/* Median of a bare `bash -c true`, nanoseconds; filled by bench_exec(). */
 	uint64_t bare_ns;
 };
@@ -62,6 +64,8 @@ void bench_journal_served(struct bench *bench, struct sp_provider *provider,
 			  struct sp_sandbox *sandbox);
 /* A whole run: wall time, the count of its commands, peak memory of workers and fake; then `list`. */
 void bench_run(struct bench *bench);
+/* Capture and restore beside `tar`, and what it does to an event stream and to the fake's memory. */
+void bench_snapshot(struct bench *bench);
 /* The runner's own cost of a case that does nothing. */
 void bench_empty(struct bench *bench);
 

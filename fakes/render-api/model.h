@@ -191,8 +191,11 @@ void sandbox_wake(struct sandbox *sandbox, struct waker *waker);
 /* It waits no longer; fine for one that does not wait. */
 void waker_cancel(struct waker *waker);
 
-/* Writes a sandbox as the service shows it in this era; its environment is never shown. */
-void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox);
+/*
+ * Writes a sandbox as the service shows it in this era; its environment is never shown. `is_new`: the answer of a create,
+ * which says `creating` whatever has become of it.
+ */
+void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox, bool is_new);
 
 /* Where a snapshot is in its life. */
 enum snapshot_status {
@@ -246,8 +249,10 @@ struct snapshot_wish {
 	int64_t expires_ms;
 };
 
-/* Begins to take one of a running sandbox; NULL when memory is short. */
+/* One of a running sandbox, creating; NULL when memory is short. */
 struct snapshot *snapshot_new(struct sandbox *sandbox, const struct snapshot_wish *wish);
+/* Begins to take it. */
+void snapshot_begin(struct snapshot *snapshot);
 /* NULL also for what is gone, unless `or_gone`. */
 struct snapshot *snapshot_find(struct workspace *workspace, const char *id, bool or_gone);
 /* Of those with this name the one that became available last; else any one, or NULL. */

@@ -215,7 +215,7 @@ static void answer_sandbox(struct request *request, unsigned status, const struc
 {
 	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SANDBOX_CEILING);
 
-	sandbox_json(&buf, NULL, sandbox);
+	sandbox_json(&buf, NULL, sandbox, status == MHD_HTTP_CREATED);
 	request_answer_json(request, status, &buf);
 }
 
@@ -300,7 +300,7 @@ void route_list(struct request *request)
 		if (!limit--)
 			break;
 		json_open(&buf, NULL, '{');
-		sandbox_json(&buf, "sandbox", sandbox);
+		sandbox_json(&buf, "sandbox", sandbox, false);
 		route_cursor(&buf, sandbox->number);
 		json_close(&buf, '}');
 	}

@@ -113,10 +113,13 @@ void route_snapshot_create(struct request *request)
 		return;
 	}
 	snapshot = snapshot_new(request->sandbox, &wish);
-	if (snapshot)
-		answer_snapshot(request, MHD_HTTP_ACCEPTED, snapshot);
-	else
+	if (!snapshot) {
 		request_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, "out of memory");
+		return;
+	}
+	/* The answer is of its birth, whatever becomes of it at once. */
+	answer_snapshot(request, MHD_HTTP_ACCEPTED, snapshot);
+	snapshot_begin(snapshot);
 }
 
 /* ---- by id ---- */

@@ -539,13 +539,13 @@ static const char *shown_state(const struct sandbox *sandbox)
 	return fake_state_name(state);
 }
 
-void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox)
+void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox, bool is_new)
 {
 	const struct workspace *workspace = sandbox->workspace;
 
 	json_open(buf, name, '{');
 	json_str(buf, "id", sandbox->id);
-	json_str(buf, "status", shown_state(sandbox));
+	json_str(buf, "status", is_new ? fake_state_name(FAKE_CREATING) : shown_state(sandbox));
 	json_str(buf, "plan", sandbox->plan);
 	network_json(buf, &sandbox->network);
 	json_str(buf, "region", "oregon");

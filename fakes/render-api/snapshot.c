@@ -250,11 +250,15 @@ struct snapshot *snapshot_new(struct sandbox *sandbox, const struct snapshot_wis
 	snapshot->own_expiry = wish->expires_ms;
 	snapshot->expires_ms = wish->expires_ms ? wish->expires_ms : snapshot->requested_ms + LIFE_MS;
 	TAILQ_INSERT_HEAD(&workspace->snapshots, snapshot, entry);
-	snapshot->hold = hold_reach(workspace, SP_STEP_CAPTURE, SP_BEFORE, snapshot->source_id,
-				    begin, snapshot);
+	return snapshot;
+}
+
+void snapshot_begin(struct snapshot *snapshot)
+{
+	snapshot->hold = hold_reach(snapshot->workspace, SP_STEP_CAPTURE, SP_BEFORE,
+				    snapshot->source_id, begin, snapshot);
 	if (!snapshot->hold)
 		begin(snapshot);
-	return snapshot;
 }
 
 /* ---- questions ---- */
