@@ -19,6 +19,8 @@
 #define POOL_THREADS 4
 /* Captures and restores at a time. */
 #define SLOW_THREADS 2
+/* They copy for seconds: event streams and commands come first. */
+#define SLOW_NICENESS 5
 /* Events handled by one fake_engine_dispatch(). */
 #define BATCH 64
 #define QUEUE_BYTES (64 * 1024)
@@ -157,11 +159,12 @@ static int start_plain(struct sp_error *err)
 }
 
 /* A pool of threads and the watch that tells of it. */
-static int start_pool(struct fake_engine *engine, unsigned threads, struct fake_pool **pool,
+static int start_pool(struct fake_engine *engine, unsigned threads, int niceness,
+		      struct fake_pool **pool,
 		      struct fake_watch *watch, void (*ready)(struct fake_watch *watch),
 		      struct sp_error *err)
 {
-	int rc = fake_pool_new(threads, pool);
+	int rc = fake_pool_new(threads, niceness, pool);
 
 	if (rc)
 		return sp_error_set_errno(err, -rc, "cannot start threads");
@@ -183,9 +186,9 @@ static int start_loop(struct fake_engine *engine, struct sp_error *err)
 	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (engine->epoll_fd < 0)
 		return sp_error_set_errno(err, errno, "cannot make an event loop");
-	rc = start_pool(engine, POOL_THREADS, &engine->pool, &engine->pool_watch, pool_ready, err);
+	rc = start_pool(engine, POOL_THREADS, 0, &engine->pool, &engine->pool_watch, pool_ready, err);
 	return rc ? rc :
-		    start_pool(engine, SLOW_THREADS, &engine->slow_pool, &engine->slow_watch,
+		    start_pool(engine, SLOW_THREADS, SLOW_NICENESS, &engine->slow_pool, &engine->slow_watch,
 			       slow_ready, err);
 }
 

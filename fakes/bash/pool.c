@@ -26,6 +26,7 @@ struct fake_pool {
 	struct queue done;
 	bool stopping;
 	int event_fd;
+	int niceness;
 	unsigned threads;
 	pthread_t thread[];
 };
@@ -68,6 +69,9 @@ static void *work(void *arg)
 	struct fake_pool *pool = arg;
 	struct fake_job *job;
 
+	/* The kernel keeps it per thread. Where it refuses, the work is done all the same. */
+	if (pool->niceness)
+		(void)!nice(pool->niceness);
 	for (;;) {
 		pthread_mutex_lock(&pool->lock);
 		while (!(job = pop(&pool->todo)) && !pool->stopping)
@@ -101,13 +105,14 @@ static int start_threads(struct fake_pool *pool, unsigned threads)
 	return -rc;
 }
 
-int fake_pool_new(unsigned threads, struct fake_pool **ret_pool)
+int fake_pool_new(unsigned threads, int niceness, struct fake_pool **ret_pool)
 {
 	struct fake_pool *pool = calloc(1, sizeof(*pool) + threads * sizeof(pool->thread[0]));
 	int rc;
 
 	if (!pool)
 		return -ENOMEM;
+	pool->niceness = niceness;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->wanted, NULL);
 	pool->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
