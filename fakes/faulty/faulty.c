@@ -24,6 +24,8 @@ static const struct fault_table *const tables[] = {
 	&fault_journal_write, &fault_journal_read, &fault_journal_marks, &fault_journal_names,
 	&fault_fs,
 	&fault_ensure_key, &fault_ensure_paths, &fault_ensure_lock, &fault_ensure_failures,
+	&fault_network,
+	&fault_caps,
 };
 
 /* Room for all tables; the unit test fails before it is short. */

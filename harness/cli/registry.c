@@ -8,6 +8,7 @@
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
+#include <suites/caps/caps.h>
 #include <suites/ensure/ensure.h>
 #include <suites/env/env.h>
 #include <suites/exec/exec.h>
@@ -16,6 +17,7 @@
 #include <suites/kill/kill.h>
 #include <suites/lifecycle/lifecycle.h>
 #include <suites/lock/lock.h>
+#include <suites/network/network.h>
 #include <suites/store/store.h>
 
 #include "registry_impl.h"
@@ -29,6 +31,8 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_lifecycle,
 	&sp_suite_fs,
 	&sp_suite_env,
+	&sp_suite_network,
+	&sp_suite_caps,
 	&sp_suite_journal,
 	&sp_suite_store,
 	&sp_suite_lock,
@@ -36,8 +40,7 @@ static const struct sp_suite *const suites[] = {
 };
 
 static const char *const planned_suites[] = {
-	"snapshot", "network",
-	"caps", "platform",
+	"snapshot", "platform",
 };
 
 const struct sp_suite *const *cli_suites(size_t *ret_len)

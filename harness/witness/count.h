@@ -38,4 +38,10 @@ long sp_count_all_requests(struct sp_case *t);
  */
 char sp_count_state(struct sp_case *t, struct sp_sandbox *sandbox, long pid);
 
+/*
+ * False, with the case skipped by name, where the back end says that it cannot hold `what`
+ * ("network-policy"; sp_census.cannot_hold). Needs no control: a back end without it is believed.
+ */
+bool sp_count_holds(struct sp_case *t, const char *what);
+
 #endif

@@ -111,24 +111,11 @@ void kill_limit_refused_start(struct sp_case *t)
  */
 static bool may_rewrite(struct sp_case *t)
 {
-	struct sp_control *control = sp_case_control(t);
-	struct sp_census census SP_CLEANUP(sp_census_done) = SP_CENSUS_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-
-	if (!control) {
+	if (!sp_case_control(t)) {
 		sp_case_error(t, SP_HERE, "a case that overwrites files was begun without control");
 		return false;
 	}
-	if (control->ops->census(control->self, &census, &err)) {
-		sp_case_error(t, SP_HERE, "the back end could not be counted: %s", err.message);
-		return false;
-	}
-	for (size_t i = 0; i < census.n_cannot_hold; i++)
-		if (!strcmp(census.cannot_hold[i], "hostile-files")) {
-			sp_skip(t, "needs isolation: this back end cannot hold hostile-files");
-			return false;
-		}
-	return true;
+	return sp_count_holds(t, "hostile-files");
 }
 
 /*
