@@ -62,15 +62,17 @@ build() {
 # Names of steps that failed, for the end.
 failed_steps=()
 
-# step NAME COMMAND...: runs it and goes on after a failure, which `finish` reports.
+# step NAME COMMAND...: runs it and goes on after a failure, which `finish` reports, with what each step took.
+step_times=()
 step() {
-	local name=$1 rc
+	local name=$1 rc begin=$SECONDS
 	shift
 	say "$name"
 	set +e
 	(set -e && "$@")
 	rc=$?
 	set -e
+	step_times+=("$((SECONDS - begin)) s $name")
 	((rc == 0)) || failed_steps+=("$name (exit $rc)")
 }
 
@@ -83,6 +85,8 @@ closing() {
 
 # finish: prints the closing lines; exit 1 when a step failed.
 finish() {
+	say 'what took how long'
+	printf '%s\n' "${step_times[@]}"
 	say 'closing lines'
 	cat "$closing_file"
 	((${#failed_steps[@]} == 0)) && return 0
