@@ -62,9 +62,13 @@ void bench_journal(struct bench *bench);
 /* The second half of it. */
 void bench_journal_served(struct bench *bench, struct sp_provider *provider,
 			  struct sp_sandbox *sandbox);
-/* A whole run: wall time, the count of its commands, peak memory of workers and fake; then `list`. */
+/*
+ * A whole run: wall time, the count of its commands, peak memory of workers and fake; then `list`.
+ */
 void bench_run(struct bench *bench);
-/* Capture and restore beside `tar`, and what it does to an event stream and to the fake's memory. */
+/*
+ * Capture and restore beside `tar`, and what it does to an event stream and to the fake's memory.
+ */
 void bench_snapshot(struct bench *bench);
 /* The runner's own cost of a case that does nothing. */
 void bench_empty(struct bench *bench);

@@ -108,8 +108,8 @@ static const char *stream_header(void *self, const char *name)
 	return stream->inner.ops->header(stream->inner.self, name);
 }
 
-static int stream_read(void *self, void *buffer, size_t max, size_t *ret_len, struct sp_cancel *cancel,
-		       struct sp_error *err)
+static int stream_read(void *self, void *buffer, size_t max, size_t *ret_len,
+		       struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct watched_stream *stream = self;
 	int rc = stream->inner.ops->read(stream->inner.self, buffer, max, ret_len, cancel, err);
@@ -217,7 +217,10 @@ static uint64_t timed_exec(struct sp_sandbox *sandbox)
 	return took;
 }
 
-/* Kills a process that has certainly started; the kill's own command by the watch, the call as a whole by the clock. */
+/*
+ * Kills a process that has certainly started; the kill's own command by the watch, the
+ * call as a whole by the clock.
+ */
 static void timed_kill(struct sp_sandbox *sandbox, struct watch *watch, struct bench_series *own,
 		       struct bench_series *whole)
 {
@@ -260,8 +263,10 @@ static void measure(struct bench *bench, struct sp_provider *provider, struct sp
 	bench->bare_ns = bench_median(&bare);
 	double unit = (double)bench->bare_ns;
 	bench_print("bare `bash -c true`, posix_spawn", unit / (double)SP_MS, "ms", 0);
-	bench_print("exec of true over HTTP, without the wrapper", (double)bench_median(&raw) / unit, "x", 1.5);
-	bench_print("exec of true over HTTP, with the wrapper", (double)bench_median(&wrapped) / unit, "x", 3.2);
+	bench_print("exec of true over HTTP, without the wrapper",
+		    (double)bench_median(&raw) / unit, "x", 1.5);
+	bench_print("exec of true over HTTP, with the wrapper",
+		    (double)bench_median(&wrapped) / unit, "x", 3.2);
 	bench_print("group kill, its own command", (double)bench_median(&own) / unit, "x", 1.5);
 	bench_print("group kill, the whole call", (double)bench_median(&whole) / unit, "x", 0);
 	bench_series_done(&bare);

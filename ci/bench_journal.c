@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A long journal, read to its exit: as multiples of what the shell needs for the same bytes. Poll stands
- * beside `tail | base64 | base64 -d`, follow beside `tail -c +1 FILE | cat`.
+ * A long journal, read to its exit: as multiples of what the shell needs for the same bytes. Poll
+ * stands beside `tail | base64 | base64 -d`, follow beside `tail -c +1 FILE | cat`.
  */
 #include <ci/bench.h>
 
@@ -45,8 +45,8 @@ static void make_journal(struct place *place)
 	struct sp_error err = SP_ERROR_INIT;
 	struct sp_exit exit;
 
-	if (asprintf(&command, "yes \"$(head -c %d /dev/zero | tr '\\0' x)\" | head -c %lluM", LINE - 1,
-		     (unsigned long long)place->mib) < 0)
+	if (asprintf(&command, "yes \"$(head -c %d /dev/zero | tr '\\0' x)\" | head -c %lluM",
+		     LINE - 1, (unsigned long long)place->mib) < 0)
 		bench_die("no memory", NULL);
 	if (place->journal.ops->start(place->journal.self, place->sandbox, RUN_ID, command,
 				      &place->options, &process, &err) < 0 ||
@@ -65,8 +65,8 @@ static uint64_t timed_read(struct place *place, enum sp_journal_strategy strateg
 	bool end = false;
 
 	options.strategy = strategy;
-	if (place->journal.ops->read(place->journal.self, place->sandbox, RUN_ID, 0, &options, &reader,
-				     &err) < 0)
+	if (place->journal.ops->read(place->journal.self, place->sandbox, RUN_ID, 0, &options,
+				     &reader, &err) < 0)
 		bench_die("read", &err);
 	while (!end) {
 		struct sp_journal_line line = SP_JOURNAL_LINE_INIT;
@@ -92,7 +92,9 @@ static uint64_t timed_shell(const char *format, const char *path)
 	return bench_spawn((const char *const[]){ "bash", "-c", command, NULL });
 }
 
-/* Interleaved, so that all see the same machine. The figure is speed: the shell's time over ours. */
+/*
+ * Interleaved, so that all see the same machine. The figure is speed: the shell's time over ours.
+ */
 static void compare(struct place *place, const char *name, const char *path, double poll_aim,
 		    double follow_aim, size_t rounds)
 {
@@ -161,7 +163,8 @@ void bench_journal(struct bench *bench)
 	struct sp_error err = SP_ERROR_INIT;
 	char *dir SP_FREE = NULL, *path SP_FREE = NULL;
 
-	if (sp_tmp_dir("bench-", &dir, &err) < 0 || asprintf(&path, "%s/" RUN_ID ".ndjson", dir) < 0)
+	if (sp_tmp_dir("bench-", &dir, &err) < 0 ||
+	    asprintf(&path, "%s/" RUN_ID ".ndjson", dir) < 0)
 		bench_die("temporary folder", &err);
 	local.base_dir = dir;
 	if (sp_local_open(&local, &provider, &err) < 0 ||
@@ -182,7 +185,9 @@ void bench_journal_served(struct bench *bench, struct sp_provider *provider,
 	char *dir SP_FREE = NULL, *path SP_FREE = NULL, *make SP_FREE = NULL;
 	struct sp_error err = SP_ERROR_INIT;
 
-	/* The shell reads a file of its own, with the same bytes: the sandbox's is not ours to see. */
+	/*
+	 * The shell reads a file of its own, with the same bytes: the sandbox's is not ours to see.
+	 */
 	if (sp_tmp_dir("bench-", &dir, &err) < 0 || asprintf(&path, "%s/plain", dir) < 0 ||
 	    asprintf(&make, "yes \"$(head -c %d /dev/zero | tr '\\0' x)\" | head -c %lluM > %s",
 		     LINE - 1, (unsigned long long)bench->journal_mib, path) < 0)

@@ -55,7 +55,10 @@ static void keep_larger(long *peak, long value)
 		*peak = value;
 }
 
-/* Looks at the children of the supervisor; the kernel keeps each one's peak, so a look every now and then is enough. */
+/*
+ * Looks at the children of the supervisor; the kernel keeps each one's peak, so a look
+ * every now and then is enough.
+ */
 static void look(pid_t supervisor, struct peaks *peaks)
 {
 	DIR *dir = opendir("/proc");
@@ -74,7 +77,9 @@ static void look(pid_t supervisor, struct peaks *peaks)
 /* One whole run with its results at `path`; nanoseconds of wall time. */
 static uint64_t whole_run(const struct bench *bench, const char *path, struct peaks *peaks)
 {
-	const char *argv[] = { bench->program, "run", "--provider", "bash", "--results", path, NULL };
+	const char *argv[] = {
+		bench->program, "run", "--provider", "bash", "--results", path, NULL
+	};
 	struct sp_child child = SP_CHILD_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	uint64_t start = sp_now();
@@ -107,7 +112,8 @@ static void print_run(const struct bench *bench, const char *path, uint64_t took
 	bench_print("whole run, commands that the fake ran", (double)results.end.commands, "", 0);
 	bench_print("whole run, wall time", (double)took / (double)SP_SECOND, "s", 0);
 	if (asked > 0)
-		bench_print("whole run / (commands x bare bash / cores)", (double)took / asked, "x", 5);
+		bench_print("whole run / (commands x bare bash / cores)", (double)took / asked, "x",
+			    5);
 	if (peaks->worker > 0)
 		bench_print("peak memory of a worker", (double)peaks->worker / 1024, "MB", 32);
 	if (peaks->fake > 0)

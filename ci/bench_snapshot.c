@@ -178,8 +178,9 @@ static void *watch_lines(void *arg)
 {
 	struct line_watch *watch = arg;
 	struct place *place = watch->place;
-	const char *body = "{\"command\":\"exec 4<> <(:); while read -t .005 -u 4; [[ ! -e stop ]]; do "
-			   "echo @$EPOCHREALTIME@; done\"}";
+	const char *body =
+		"{\"command\":\"exec 4<> <(:); while read -t .005 -u 4; [[ ! -e stop ]]; do "
+		"echo @$EPOCHREALTIME@; done\"}";
 	struct sp_http_request request = SP_HTTP_REQUEST_INIT;
 	char *token SP_FREE = NULL;
 	char *url SP_FREE = mint(place, watch->id, "stream", &token);
@@ -207,8 +208,8 @@ static void *watch_lines(void *arg)
 static double percentile(struct bench_series *series, double percent)
 {
 	bench_median(series);
-	return series->len ? (double)series->ns[(size_t)((double)(series->len - 1) * percent / 100)] :
-			     0;
+	return series->len ? (double)series->ns[(size_t)((double)(series->len - 1) * percent / 100)]
+			   : 0;
 }
 
 /* ---- the figures ---- */
@@ -262,7 +263,10 @@ struct times {
 	struct bench_series capture, restore, tar_c, tar_x;
 };
 
-/* `tar` writes and extracts in the sandbox itself, on the same disk; what it leaves is removed, unmeasured. */
+/*
+ * `tar` writes and extracts in the sandbox itself, on the same disk; what it
+ * leaves is removed, unmeasured.
+ */
 static void one_round(struct place *place, const char *id, struct line_watch *watch,
 		      struct times *times)
 {
@@ -323,7 +327,8 @@ static void print_times(const struct bench *bench, struct times *times, struct l
 	bench_print("capture / tar -c of the same", c / tc, "x", 1 / 0.9);
 	bench_print("restore", r / (double)SP_SECOND, "s", 0);
 	bench_print("restore / tar -x of the same", r / tx, "x", 1 / 0.9);
-	bench_print("event stream line, idle, p99", percentile(&watch->idle, 99) / (double)SP_MS, "ms", 0);
+	bench_print("event stream line, idle, p99", percentile(&watch->idle, 99) / (double)SP_MS,
+		    "ms", 0);
 	bench_print("event stream line, during capture and restore, p50",
 		    percentile(&watch->busy, 50) / (double)SP_MS, "ms", 0);
 	bench_print("event stream line, during capture and restore, p99",
@@ -356,7 +361,8 @@ void bench_snapshot(struct bench *bench)
 	pthread_join(watch.thread, NULL);
 	print_times(bench, &times, &watch);
 	bench_print("peak memory of the fake, after a capture of nothing", before, "MB", 0);
-	bench_print("peak memory of the fake, after all of these", peak_mb(&place), "MB", before + 4);
+	bench_print("peak memory of the fake, after all of these", peak_mb(&place), "MB",
+		    before + 4);
 	place.transport.ops->close(place.transport.self);
 	cli_fake_stop(&place.fake);
 	free(place.group);

@@ -54,13 +54,15 @@ static int receive(struct browser *b, cJSON **ret, struct sp_error *err)
 	size_t seen = 0;
 
 	for (;;) {
-		char *end = b->in.len > seen ? memchr(b->in.data + seen, '\0', b->in.len - seen) : NULL;
+		char *end =
+			b->in.len > seen ? memchr(b->in.data + seen, '\0', b->in.len - seen) : NULL;
 		int rc;
 
 		if (end) {
 			*ret = cJSON_Parse(b->in.data);
 			sp_buf_consume(&b->in, (size_t)(end - b->in.data) + 1);
-			return *ret ? 0 : sp_error_set(err, SP_PROTOCOL, "the browser talks nonsense");
+			return *ret ? 0
+				    : sp_error_set(err, SP_PROTOCOL, "the browser talks nonsense");
 		}
 		seen = b->in.len;
 		rc = receive_more(b, err);
@@ -95,8 +97,8 @@ int browser_call(struct browser *b, const char *method, const char *params, cJSO
 	int64_t wanted = ++b->last_id;
 	int rc;
 
-	sp_buf_addf(&text, "{\"id\":%lld,\"method\":\"%s\",\"params\":%s", (long long)wanted, method,
-		    params ? params : "{}");
+	sp_buf_addf(&text, "{\"id\":%lld,\"method\":\"%s\",\"params\":%s", (long long)wanted,
+		    method, params ? params : "{}");
 	if (*b->session)
 		sp_buf_addf(&text, ",\"sessionId\":\"%s\"", b->session);
 	sp_buf_addc(&text, '}');
@@ -115,7 +117,8 @@ int browser_call(struct browser *b, const char *method, const char *params, cJSO
 		if (cJSON_GetObjectItemCaseSensitive(message, "error")) {
 			char *why SP_FREE = cJSON_PrintUnformatted(message);
 
-			return sp_error_set(err, SP_PROTOCOL, "%s: %s", method, why ? why : "error");
+			return sp_error_set(err, SP_PROTOCOL, "%s: %s", method,
+					    why ? why : "error");
 		}
 		if (ret_result)
 			*ret_result = cJSON_DetachItemFromObjectCaseSensitive(message, "result");
@@ -152,10 +155,23 @@ int browser_open(struct browser *b, struct sp_error *err)
 	char profile[256];
 	/* The browser reads from 3 and writes to 4. */
 	const char *const argv[] = {
-		"sh", "-c", "exec \"$@\" 4>&3", "sh", PROGRAM, "--headless", "--no-sandbox",
-		"--disable-gpu", "--disable-breakpad", "--disable-crash-reporter", "--no-first-run",
-		"--disable-background-networking", "--hide-scrollbars", "--allow-file-access-from-files",
-		"--remote-debugging-pipe", profile, NULL,
+		"sh",
+		"-c",
+		"exec \"$@\" 4>&3",
+		"sh",
+		PROGRAM,
+		"--headless",
+		"--no-sandbox",
+		"--disable-gpu",
+		"--disable-breakpad",
+		"--disable-crash-reporter",
+		"--no-first-run",
+		"--disable-background-networking",
+		"--hide-scrollbars",
+		"--allow-file-access-from-files",
+		"--remote-debugging-pipe",
+		profile,
+		NULL,
 	};
 	int pair[2], rc;
 
@@ -251,10 +267,11 @@ int browser_key(struct browser *b, const char *key, struct sp_error *err)
 
 	if (escape)
 		snprintf(params, sizeof(params),
-			 "{\"type\":\"rawKeyDown\",\"key\":\"Escape\",\"windowsVirtualKeyCode\":27}");
+			 "{\"type\":\"rawKeyDown\",\"key\":\"Escape\",\"windowsVirtualKeyCode\":"
+			 "27}");
 	else
-		snprintf(params, sizeof(params), "{\"type\":\"keyDown\",\"key\":\"%s\",\"text\":\"%s\"}", key,
-			 key);
+		snprintf(params, sizeof(params),
+			 "{\"type\":\"keyDown\",\"key\":\"%s\",\"text\":\"%s\"}", key, key);
 	rc = browser_call(b, "Input.dispatchKeyEvent", params, NULL, err);
 	snprintf(params, sizeof(params), "{\"type\":\"keyUp\",\"key\":\"%s\"}", key);
 	return rc ? rc : browser_call(b, "Input.dispatchKeyEvent", params, NULL, err);
@@ -267,8 +284,8 @@ int browser_look(struct browser *b, unsigned width, unsigned height, bool phone,
 	int rc;
 
 	snprintf(params, sizeof(params),
-		 "{\"width\":%u,\"height\":%u,\"deviceScaleFactor\":1,\"mobile\":%s}", width, height,
-		 phone ? "true" : "false");
+		 "{\"width\":%u,\"height\":%u,\"deviceScaleFactor\":1,\"mobile\":%s}", width,
+		 height, phone ? "true" : "false");
 	rc = browser_call(b, "Emulation.setDeviceMetricsOverride", params, NULL, err);
 	if (rc)
 		return rc;

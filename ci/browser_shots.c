@@ -22,7 +22,9 @@ static int shoot(struct browser *b, const char *folder, const char *look, const 
 	char *done SP_FREE = NULL;
 
 	snprintf(script, sizeof(script),
-		 "(document.getElementById('%.100s')||document.body).scrollIntoView({block:'start'})", anchor);
+		 "(document.getElementById('%.100s')||document.body).scrollIntoView({block:'start'}"
+		 ")",
+		 anchor);
 	done = browser_eval(b, script, err);
 	snprintf(path, sizeof(path), "%s/%s-%s.png", folder, anchor, look);
 	return done ? browser_shot(b, path, false, err) : SP_PROTOCOL;
@@ -40,7 +42,8 @@ int main(int argc, char **argv)
 	}
 	rc = browser_open(&b, &err);
 	for (size_t i = 0; !rc && i < SP_COUNT(looks); i++) {
-		rc = browser_look(&b, looks[i].width, looks[i].height, looks[i].phone, looks[i].dark, &err);
+		rc = browser_look(&b, looks[i].width, looks[i].height, looks[i].phone,
+				  looks[i].dark, &err);
 		if (!rc)
 			rc = browser_load(&b, argv[1], &err);
 		if (!rc)

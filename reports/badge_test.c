@@ -43,7 +43,8 @@ Test(badge, says_what_came_out)
 		s.run.complete = rows[i].complete;
 		cr_expect_eq(sp_badge_write(&s.set, s.path, &err), 0, "%s", err.message);
 		text = sample_read(s.path);
-		cr_expect(text && strstr(text, rows[i].says), "no \"%s\" in %s", rows[i].says, text);
+		cr_expect(text && strstr(text, rows[i].says), "no \"%s\" in %s", rows[i].says,
+			  text);
 		cr_expect(text && strstr(text, rows[i].fill), "no %s in %s", rows[i].fill, text);
 		check_xml(s.path);
 		sample_close(&s);

@@ -10,7 +10,8 @@
 #include <reports/xml.h>
 
 /* Verdicts in the order in which they are told. */
-static const enum sp_verdict told[] = { SP_FAIL, SP_ERROR, SP_XPASS, SP_WARN, SP_XFAIL, SP_SKIP, SP_PASS };
+static const enum sp_verdict told[] = { SP_FAIL,  SP_ERROR, SP_XPASS, SP_WARN,
+					SP_XFAIL, SP_SKIP,  SP_PASS };
 
 struct tally {
 	size_t by[SP_EXERCISE_MAX_];
@@ -171,7 +172,8 @@ static void add_reason(struct sp_buf *buf, const struct sp_model_mark *mark)
 	add_text(buf, mark->witness->message);
 }
 
-static void add_clause_json(struct sp_buf *buf, const struct sp_model *m, size_t clause, size_t subject)
+static void add_clause_json(struct sp_buf *buf, const struct sp_model *m, size_t clause,
+			    size_t subject)
 {
 	const struct sp_model_clause *c = &m->clauses[clause];
 	struct sp_model_mark mark = sp_model_mark(m, clause, subject);

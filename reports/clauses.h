@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clause coverage: which clauses of the requirement set were exercised, skipped, could not be judged, or were not
- * selected, for each subject. JSON schema: reports/clauses.schema.json.
+ * Clause coverage: which clauses of the requirement set were exercised, skipped, could not be
+ * judged, or were not selected, for each subject. JSON schema: reports/clauses.schema.json.
  */
 #ifndef SP_REPORTS_CLAUSES_H
 #define SP_REPORTS_CLAUSES_H

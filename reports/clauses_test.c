@@ -30,7 +30,8 @@ Test(clauses, the_table)
 		"kill:K3  skipped: 1 skip                             could-not: 1 error\n"
 		"kill:K4  not-selected                                not-selected\n\n"
 		"bash: 2 of 4 clauses exercised, 1 skipped, 0 could not be judged, 1 not selected\n"
-		"local:poll: 0 of 4 clauses exercised, 0 skipped, 1 could not be judged, 3 not selected\n";
+		"local:poll: 0 of 4 clauses exercised, 0 skipped, 1 could not be judged, 3 not "
+		"selected\n";
 	struct sample s;
 	struct sp_error err = SP_ERROR_INIT;
 	char *text SP_FREE = NULL, *squeezed SP_FREE = NULL, *to;
@@ -53,7 +54,9 @@ Test(clauses, the_table)
 	sample_close(&s);
 }
 
-/* Every member that is written is in the schema, with its type, and every required one is written. */
+/*
+ * Every member that is written is in the schema, with its type, and every required one is written.
+ */
 static void check_schema(const cJSON *json, const cJSON *schema, const char *where)
 {
 	const cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties");
@@ -68,14 +71,15 @@ static void check_schema(const cJSON *json, const cJSON *schema, const char *whe
 			  (!strcmp(type, "boolean") && cJSON_IsBool(json)),
 		  "%s is no %s", where, type);
 	cJSON_ArrayForEach(item, required)
-		cr_expect(cJSON_GetObjectItemCaseSensitive(json, item->valuestring), "%s.%s is missing",
-			  where, item->valuestring);
+		cr_expect(cJSON_GetObjectItemCaseSensitive(json, item->valuestring),
+			  "%s.%s is missing", where, item->valuestring);
 	if (items) {
 		cJSON_ArrayForEach(item, json)
 			check_schema(item, items, where);
 	} else if (properties) {
 		cJSON_ArrayForEach(item, json) {
-			const cJSON *of = cJSON_GetObjectItemCaseSensitive(properties, item->string);
+			const cJSON *of =
+				cJSON_GetObjectItemCaseSensitive(properties, item->string);
 
 			cr_assert(of, "%s.%s is not in the schema", where, item->string);
 			check_schema(item, of, item->string);
@@ -95,8 +99,8 @@ Test(clauses, json_fits_its_schema)
 	cr_expect_eq(sp_clauses_json_write(&s.set, s.path, &err), 0, "%s", err.message);
 	text = sample_read(s.path);
 	cr_assert_eq(sp_json_parse(text, strlen(text), 1 << 20, &json, &err), 0, "%s", err.message);
-	cr_assert_eq(sp_json_parse(schema_text, strlen(schema_text), 1 << 20, &schema, &err), 0, "%s",
-		     err.message);
+	cr_assert_eq(sp_json_parse(schema_text, strlen(schema_text), 1 << 20, &schema, &err), 0,
+		     "%s", err.message);
 	check_schema(json, schema, "root");
 	bash = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "subjects"), 0);
 	cr_expect_str_eq(sp_json_str(bash, "subject"), "bash");
@@ -148,8 +152,10 @@ Test(model, runs_with_a_fault_are_proof_and_not_results)
 		{ .run = SAMPLE_RUN, .cases = caught, .n_cases = 2, .complete = true },
 	};
 	static const char *const wanted[][3] = {
-		{ "kill-green", "green", "" }, { "kill-caught", "caught", "kill.b.fail" },
-		{ "kill-line", "caught", "kill.x kill.y" }, { "kill-twice", "caught", "kill.b.fail" },
+		{ "kill-green", "green", "" },
+		{ "kill-caught", "caught", "kill.b.fail" },
+		{ "kill-line", "caught", "kill.x kill.y" },
+		{ "kill-twice", "caught", "kill.b.fail" },
 	};
 	struct sp_results_set set = { .runs = runs, .n_runs = SP_COUNT(runs) };
 	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };

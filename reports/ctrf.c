@@ -102,7 +102,8 @@ static void add_case(struct sp_buf *buf, const struct sp_result_case *c, const c
 {
 	sp_buf_adds(buf, "{\"name\":");
 	add_text(buf, c->id && *c->id ? c->id : "unnamed");
-	sp_buf_addf(buf, ",\"status\":\"%s\",\"duration\":%lld,\"start\":%lld,\"stop\":%lld,\"suite\":[",
+	sp_buf_addf(buf,
+		    ",\"status\":\"%s\",\"duration\":%lld,\"start\":%lld,\"stop\":%lld,\"suite\":[",
 		    status_names[status_of(c->verdict)], (long long)c->duration_ms,
 		    (long long)c->start, (long long)(c->start + c->duration_ms));
 	if (label) {
@@ -193,7 +194,8 @@ static void add_runs(struct sp_buf *buf, const struct sp_judged *judged)
 		add_member(buf, "requirements_sha256", run->requirements_sha256);
 		add_member(buf, "host", run->host);
 		add_member(buf, "defect", run->defect);
-		sp_buf_addf(buf, ",\"seed\":\"%llu\",\"complete\":%s}", (unsigned long long)run->seed,
+		sp_buf_addf(buf, ",\"seed\":\"%llu\",\"complete\":%s}",
+			    (unsigned long long)run->seed,
 			    sp_run_trouble(&set->runs[i]) ? "false" : "true");
 		between = ",";
 	}
@@ -208,7 +210,8 @@ static void add_head(struct sp_buf *buf, const struct sp_judged *judged)
 	sp_wall_format(set->n_runs ? set->runs[0].run.start : 0, stamp, sizeof(stamp));
 	sp_buf_adds(buf, "{\"reportFormat\":\"CTRF\",\"specVersion\":\"" SPEC_VERSION "\"");
 	add_member(buf, "timestamp", stamp);
-	sp_buf_adds(buf, ",\"generatedBy\":\"sandproof\",\"results\":{\"tool\":{\"name\":\"sandproof\"");
+	sp_buf_adds(buf,
+		    ",\"generatedBy\":\"sandproof\",\"results\":{\"tool\":{\"name\":\"sandproof\"");
 	add_member(buf, "version", version);
 	sp_buf_adds(buf, "},");
 	add_summary(buf, judged);
@@ -217,8 +220,8 @@ static void add_head(struct sp_buf *buf, const struct sp_judged *judged)
 	sp_buf_adds(buf, "]}},\"tests\":[");
 }
 
-static void add_run(struct sp_out *out, const struct sp_judged *judged, const struct sp_results *run,
-		    const char **between)
+static void add_run(struct sp_out *out, const struct sp_judged *judged,
+		    const struct sp_results *run, const char **between)
 {
 	const char *trouble = sp_run_trouble(run);
 
@@ -233,8 +236,8 @@ static void add_run(struct sp_out *out, const struct sp_judged *judged, const st
 		const char *subject = NULL, *suite = sp_leak_suite(run, leak, &subject);
 
 		sp_buf_adds(&out->buf, *between);
-		add_failure(&out->buf, "leak.", leak->id && *leak->id ? leak->id : "run", suite, "leak",
-			    leak->message);
+		add_failure(&out->buf, "leak.", leak->id && *leak->id ? leak->id : "run", suite,
+			    "leak", leak->message);
 		sp_out_pass(out);
 	}
 	if (trouble) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CTRF JSON: every verdict without loss. CTRF knows five statuses and no other members than its own, so ours stand in
- * `rawStatus` and in `extra`.
+ * CTRF JSON: every verdict without loss. CTRF knows five statuses and no other members than its
+ * own, so ours stand in `rawStatus` and in `extra`.
  */
 #ifndef SP_REPORTS_CTRF_H
 #define SP_REPORTS_CTRF_H

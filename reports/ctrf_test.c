@@ -6,8 +6,9 @@
 #include <reports/sample.h>
 
 /*
- * The published rules: required members, types, and no other members than these at each level. 's' text, 't' text that is
- * not empty, 'i' integer, 'S' status, 'T' list of texts, 'o' object of anything, 'c' the constant, 'v' a version.
+ * The published rules: required members, types, and no other members than these at each level. 's'
+ * text, 't' text that is not empty, 'i' integer, 'S' status, 'T' list of texts, 'o' object of
+ * anything, 'c' the constant, 'v' a version.
  */
 struct rule {
 	const char *name;
@@ -88,7 +89,8 @@ static bool has_type(const cJSON *item, char type)
 	case 'v':
 		return text && sscanf(text, "%u.%u.%u%n", &a, &b, &c, &n) == 3 && !text[n];
 	case 'i':
-		return cJSON_IsNumber(item) && item->valuedouble == (double)(int64_t)item->valuedouble;
+		return cJSON_IsNumber(item) &&
+		       item->valuedouble == (double)(int64_t)item->valuedouble;
 	case 'b':
 		return cJSON_IsBool(item);
 	case 'a':
@@ -112,12 +114,14 @@ static void check_object(const cJSON *object, const struct rule *rules, size_t n
 
 		while (i < n && strcmp(rules[i].name, item->string))
 			i++;
-		cr_assert_lt(i, n, "%s has the member \"%s\", which is not published", what, item->string);
-		cr_expect(has_type(item, rules[i].type), "%s.%s has not the type %c", what, item->string,
-			  rules[i].type);
+		cr_assert_lt(i, n, "%s has the member \"%s\", which is not published", what,
+			     item->string);
+		cr_expect(has_type(item, rules[i].type), "%s.%s has not the type %c", what,
+			  item->string, rules[i].type);
 	}
 	for (size_t i = 0; i < n; i++)
-		cr_expect(!rules[i].required || cJSON_GetObjectItemCaseSensitive(object, rules[i].name),
+		cr_expect(!rules[i].required ||
+				  cJSON_GetObjectItemCaseSensitive(object, rules[i].name),
 			  "%s.%s is missing", what, rules[i].name);
 }
 
@@ -155,8 +159,8 @@ static cJSON *write_report(struct sample *s)
 	cr_assert_eq(sp_ctrf_write(&s->set, s->path, &err), 0, "%s", err.message);
 	text = sample_read(s->path);
 	cr_assert_not_null(text);
-	cr_assert_eq(sp_json_parse(text, strlen(text), 64 << 20, &json, &err), 0, "%s\n%s", err.message,
-		     text);
+	cr_assert_eq(sp_json_parse(text, strlen(text), 64 << 20, &json, &err), 0, "%s\n%s",
+		     err.message, text);
 	results = MEMBER(json, "results");
 	CHECK(json, root_rules, "root");
 	CHECK(results, results_rules, "results");
@@ -208,11 +212,16 @@ Test(ctrf, nothing_is_lost)
 		const char *name, *value;
 		bool extra;
 	} members[] = {
-		{ "name", "kill.b.fail", false },	  { "message", "it lives\nstill", false },
-		{ "trace", "exec \"a\"\n  -> code 0\n", false }, { "filePath", "suites/kill/kill.c", false },
-		{ "threadId", "0", false },		  { "clause", "K2", true },
-		{ "level", "MUST", true },		  { "subject", "bash", true },
-		{ "expected", "nothing", true },	  { "actual", "pid 7", true },
+		{ "name", "kill.b.fail", false },
+		{ "message", "it lives\nstill", false },
+		{ "trace", "exec \"a\"\n  -> code 0\n", false },
+		{ "filePath", "suites/kill/kill.c", false },
+		{ "threadId", "0", false },
+		{ "clause", "K2", true },
+		{ "level", "MUST", true },
+		{ "subject", "bash", true },
+		{ "expected", "nothing", true },
+		{ "actual", "pid 7", true },
 		{ "rerun", "sandproof run --case kill.b.fail", true },
 	};
 	struct sample s;
@@ -226,8 +235,8 @@ Test(ctrf, nothing_is_lost)
 		const char *value = sp_json_str(members[i].extra ? MEMBER(test, "extra") : test,
 						members[i].name);
 
-		cr_expect(value && !strcmp(value, members[i].value), "%s is \"%s\"", members[i].name,
-			  value ? value : "(missing)");
+		cr_expect(value && !strcmp(value, members[i].value), "%s is \"%s\"",
+			  members[i].name, value ? value : "(missing)");
 	}
 	sample_close(&s);
 }

@@ -12,9 +12,10 @@
 #define DIALOGUES_MAX ((size_t)8 << 20)
 
 #define MARK                                                                                       \
-	"<svg viewBox=\"0 0 24 24\" aria-hidden=true><path d=\"M12 1.8 3.4 5v6.4c0 5.2 3.5 9 8.6 "     \
-	"10.8 5.1-1.8 8.6-5.6 8.6-10.8V5z\" fill=none stroke=currentColor stroke-width=1.8 "            \
-	"stroke-linejoin=round /><path d=\"m8 11.8 2.9 2.9 5.2-5.6\" fill=none stroke=currentColor "    \
+	"<svg viewBox=\"0 0 24 24\" aria-hidden=true><path d=\"M12 1.8 3.4 5v6.4c0 5.2 3.5 9 8.6 " \
+	"10.8 5.1-1.8 8.6-5.6 8.6-10.8V5z\" fill=none stroke=currentColor stroke-width=1.8 "       \
+	"stroke-linejoin=round /><path d=\"m8 11.8 2.9 2.9 5.2-5.6\" fill=none "                   \
+	"stroke=currentColor "                                                                     \
 	"stroke-width=2 stroke-linecap=round stroke-linejoin=round /></svg>"
 
 /* ---- Head ---- */
@@ -74,14 +75,16 @@ static void add_head(struct sp_html *h)
 
 	sp_buf_adds(buf, "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
 			 "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
-			 "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; base-uri 'none'; "
+			 "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
+			 "base-uri 'none'; "
 			 "form-action 'none'; style-src 'unsafe-inline'; script-src ");
 	add_script_hash(buf);
 	sp_buf_adds(buf, "\"><meta name=color-scheme content=\"light dark\"><title>sandproof: ");
 	add_sentence(h, buf);
 	sp_buf_adds(buf, "</title>\n<style>");
 	sp_buf_adds(buf, sp_html_css);
-	sp_buf_adds(buf, "</style></head>\n<body><a class=skip href=#failures>To the findings</a>\n");
+	sp_buf_adds(buf,
+		    "</style></head>\n<body><a class=skip href=#failures>To the findings</a>\n");
 }
 
 static void add_note(struct sp_buf *buf, bool given, const char *text)
@@ -98,11 +101,13 @@ static void add_facts(struct sp_html *h)
 	char stamp[32] = "";
 
 	sp_wall_format(run->start, stamp, sizeof(stamp));
-	sp_buf_addf(buf, "<div class=facts><span>%zu subject%s</span><span>%zu case%s</span>"
-			 "<span>%zu clause%s</span><span>%.10s %.5s UTC</span><span>",
+	sp_buf_addf(buf,
+		    "<div class=facts><span>%zu subject%s</span><span>%zu case%s</span>"
+		    "<span>%zu clause%s</span><span>%.10s %.5s UTC</span><span>",
 		    h->model.n_subjects, h->model.n_subjects == 1 ? "" : "s", h->model.n_rows,
-		    h->model.n_rows == 1 ? "" : "s", h->model.n_clauses, h->model.n_clauses == 1 ? "" : "s",
-		    stamp, strlen(stamp) > 11 ? stamp + 11 : "");
+		    h->model.n_rows == 1 ? "" : "s", h->model.n_clauses,
+		    h->model.n_clauses == 1 ? "" : "s", stamp,
+		    strlen(stamp) > 11 ? stamp + 11 : "");
 	sp_html_duration(buf, h->model.total.duration_ms);
 	sp_buf_adds(buf, "</span><span>requirement set ");
 	sp_html_line(buf, run->suite_version, 40);
@@ -125,7 +130,8 @@ static void add_cards(struct sp_html *h)
 
 		sp_buf_adds(buf, "<li><h3><code>");
 		sp_html_line(buf, s->label, 80);
-		sp_buf_addf(buf, "</code><span class=\"v %s\">%s<span class=vh>%s</span></span></h3>",
+		sp_buf_addf(buf,
+			    "</code><span class=\"v %s\">%s<span class=vh>%s</span></span></h3>",
 			    sp_html_class(worst), sp_html_sign(worst), sp_html_verdict(worst));
 		sp_html_bar(buf, s->counts);
 		sp_html_legend(buf, s->counts, s->leaks);
@@ -139,22 +145,28 @@ static void add_top(struct sp_html *h)
 	const struct sp_results_set *set = h->model.judged.set;
 	const struct sp_result_end *total = &h->model.total;
 	struct sp_buf *buf = &h->out.buf;
-	const char *class = n_failed(h) ? "f" : total->interrupted || total->leaks || !h->n_results ?
-						"w" : "p";
+	const char *class = n_failed(h)						  ? "f"
+			    : total->interrupted || total->leaks || !h->n_results ? "w"
+										  : "p";
 
 	sp_buf_adds(buf, "<div class=\"wrap top\"><div class=brand>" MARK "<span>sandproof</span>"
-			 "<div class=\"act js-only\"><button type=button id=help title=\"Keys (?)\">Keys</button>"
-			 "<button type=button id=theme title=\"Light or dark (t)\">Dark</button></div></div>");
+			 "<div class=\"act js-only\"><button type=button id=help title=\"Keys "
+			 "(?)\">Keys</button>"
+			 "<button type=button id=theme title=\"Light or dark "
+			 "(t)\">Dark</button></div></div>");
 	sp_buf_addf(buf, "<h1><span class=\"v %s\">%s</span> ", class,
 		    *class == 'p' ? "✓" : *class == 'f' ? "✗" : "▲");
 	add_sentence(h, buf);
 	sp_buf_adds(buf, "</h1>");
 	if (set->n_runs)
 		add_facts(h);
-	add_note(buf, total->interrupted, "A run was cut off or interrupted: not every case has a result.");
-	add_note(buf, h->model.mixed, "These runs were judged by different requirement sets, and merged all the same.");
+	add_note(buf, total->interrupted,
+		 "A run was cut off or interrupted: not every case has a result.");
+	add_note(buf, h->model.mixed,
+		 "These runs were judged by different requirement sets, and merged all the same.");
 	add_note(buf, set->n_runs && h->model.judged.faults_only,
-		 "A fault was applied on purpose: these failures show that cases are able to fail.");
+		 "A fault was applied on purpose: these failures show that cases are able to "
+		 "fail.");
 	sp_buf_adds(buf, "<div class=total>");
 	sp_html_bar(buf, h->counts);
 	sp_html_legend(buf, h->counts, total->leaks);
@@ -188,8 +200,10 @@ static void add_nav(struct sp_html *h)
 	add_link(buf, h->n_results, "durations", "Durations", SIZE_MAX);
 	add_link(buf, m->n_rows, "cases", "Cases", m->n_rows);
 	add_link(buf, true, "runs", "Runs", SIZE_MAX);
-	sp_buf_adds(buf, "</ul><div class=\"search js-only\"><label class=vh for=search>Search cases and findings</label>"
-			 "<input type=search id=search placeholder=\"Search cases ( / )\" autocomplete=off "
+	sp_buf_adds(buf, "</ul><div class=\"search js-only\"><label class=vh for=search>Search "
+			 "cases and findings</label>"
+			 "<input type=search id=search placeholder=\"Search cases ( / )\" "
+			 "autocomplete=off "
 			 "spellcheck=false></div></div></nav>\n<main class=wrap>\n");
 }
 
@@ -197,13 +211,16 @@ static void add_foot(struct sp_html *h)
 {
 	struct sp_buf *buf = &h->out.buf;
 
-	sp_buf_adds(buf, "</main>\n<footer><div class=wrap>Made by sandproof " SP_VERSION " from the results alone. "
+	sp_buf_adds(buf, "</main>\n<footer><div class=wrap>Made by sandproof " SP_VERSION
+			 " from the results alone. "
 			 "<span class=js-only>Press <kbd>?</kbd> for keys.</span></div></footer>\n"
 			 "<dialog id=keys aria-labelledby=keyst><h3 id=keyst>Keys</h3><dl>"
 			 "<dt><kbd>/</kbd><dd>search<dt><kbd>Esc</kbd><dd>clear search and filter"
-			 "<dt><kbd>j</kbd> <kbd>k</kbd><dd>next, previous finding<dt><kbd>o</kbd><dd>unfold its dialogue"
+			 "<dt><kbd>j</kbd> <kbd>k</kbd><dd>next, previous "
+			 "finding<dt><kbd>o</kbd><dd>unfold its dialogue"
 			 "<dt><kbd>t</kbd><dd>light or dark<dt><kbd>?</kbd><dd>this list</dl>"
-			 "<form method=dialog><button autofocus>Close</button></form></dialog>\n<script>");
+			 "<form method=dialog><button "
+			 "autofocus>Close</button></form></dialog>\n<script>");
 	sp_buf_adds(buf, sp_html_js);
 	sp_buf_adds(buf, "</script></body></html>\n");
 }
@@ -248,7 +265,8 @@ static void html_done(struct sp_html *h)
 
 int sp_html_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
-	struct sp_html h SP_CLEANUP(html_done) = { .out = SP_OUT_INIT, .dialogue_left = DIALOGUES_MAX };
+	struct sp_html h SP_CLEANUP(html_done) = { .out = SP_OUT_INIT,
+						   .dialogue_left = DIALOGUES_MAX };
 	int rc = sp_model_make(set, &h.model, err);
 
 	if (!rc)

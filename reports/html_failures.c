@@ -28,7 +28,8 @@ static void add_head(struct sp_html *h, const struct sp_result_case *c, const ch
 	struct sp_buf *buf = &h->out.buf;
 
 	sp_buf_addf(buf, "<header><span class=\"chip v %s\"><i>%s</i>%s</span><h3><code>",
-		    sp_html_class(c->verdict), sp_html_sign(c->verdict), sp_html_verdict(c->verdict));
+		    sp_html_class(c->verdict), sp_html_sign(c->verdict),
+		    sp_html_verdict(c->verdict));
 	sp_html_line(buf, c->id, 200);
 	sp_buf_adds(buf, "</code></h3>");
 	add_chip(buf, "", label);
@@ -126,15 +127,17 @@ static void add_cards(struct sp_html *h, bool bad, size_t *shown)
 		for (size_t s = 0; s < m->n_subjects; s++) {
 			const struct sp_result_case *c = sp_model_cell(m, row, s);
 
-			if (c && sp_html_is_finding(c->verdict) && sp_verdict_is_bad(c->verdict) == bad)
+			if (c && sp_html_is_finding(c->verdict) &&
+			    sp_verdict_is_bad(c->verdict) == bad)
 				add_card(h, row, s, ++*shown <= UNFOLDED);
 		}
 }
 
 static void add_leak(struct sp_buf *buf, const struct sp_result_leak *leak)
 {
-	sp_buf_adds(buf, "<article class=\"card k\"><header><span class=\"chip v k\"><i>◇</i>leak</span>"
-			 "<h3><code>");
+	sp_buf_adds(buf,
+		    "<article class=\"card k\"><header><span class=\"chip v k\"><i>◇</i>leak</span>"
+		    "<h3><code>");
 	sp_html_line(buf, leak->id && *leak->id ? leak->id : "the whole run", 200);
 	sp_buf_adds(buf, "</code></h3>");
 	add_chip(buf, "", leak->kind);
@@ -164,14 +167,16 @@ void sp_html_failures(struct sp_html *h)
 	sp_html_open(h, "failures", h->n_findings ? "Findings" : "No findings",
 		     h->n_findings ? h->n_findings : SIZE_MAX);
 	if (!h->n_findings)
-		sp_buf_adds(&h->out.buf, "<p class=soft>Nothing failed, nothing was warned about, and nothing was "
+		sp_buf_adds(&h->out.buf, "<p class=soft>Nothing failed, nothing was warned about, "
+					 "and nothing was "
 					 "left behind.</p>");
 	add_cards(h, true, &shown);
 	add_leaks(h);
 	add_cards(h, false, &shown);
 	if (h->dialogues_omitted)
 		sp_buf_addf(&h->out.buf,
-			    "<p class=\"note w\">The dialogues of %zu more cases would have made this page too "
+			    "<p class=\"note w\">The dialogues of %zu more cases would have made "
+			    "this page too "
 			    "large; they are in the results file.</p>",
 			    h->dialogues_omitted);
 	sp_html_close(h);

@@ -39,7 +39,12 @@ static void add_defect(struct sp_buf *buf, const struct sp_model_defect *d)
 	const char *class = caught ? "p" : green ? "f" : "s";
 
 	sp_buf_addf(buf, "<tr class=row><td class=\"v %s\"><i>%s</i>%s<td><code>", class,
-		    caught ? "✓" : green ? "✗" : "○", caught ? "caught" : green ? "not seen" : "skipped");
+		    caught  ? "✓"
+		    : green ? "✗"
+			    : "○",
+		    caught  ? "caught"
+		    : green ? "not seen"
+			    : "skipped");
 	sp_html_text(buf, d->id);
 	sp_buf_adds(buf, "</code><td>");
 	add_names(buf, d->caught_by, 4);
@@ -60,8 +65,10 @@ void sp_html_defects(struct sp_html *h)
 		caught += !strcmp(m->defects[i].status, "caught");
 	sp_html_open(h, "defects", "Defects proven", m->n_defects);
 	sp_buf_addf(buf,
-		    "<p class=soft>Faults that were put in on purpose, to show that cases are able to fail: %zu of "
-		    "%zu were caught.</p><div class=panel><div class=scroll tabindex=0><table class=cs><thead><tr>"
+		    "<p class=soft>Faults that were put in on purpose, to show that cases are able "
+		    "to fail: %zu of "
+		    "%zu were caught.</p><div class=panel><div class=scroll tabindex=0><table "
+		    "class=cs><thead><tr>"
 		    "<th scope=col>outcome</th><th scope=col>fault</th><th scope=col>caught by</th>"
 		    "<th scope=col>what was seen</th></tr></thead><tbody>\n",
 		    caught, m->n_defects);
@@ -109,8 +116,9 @@ static bool collect(const struct sp_model *m, struct reasons *r)
 	if (!r->first || !r->last || !r->counts || !r->next)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		size_t at = is_skip(m->cells[i]) ? sp_index_put(&r->texts, m->cells[i]->message, NULL) :
-						   SP_INDEX_NONE;
+		size_t at = is_skip(m->cells[i])
+				    ? sp_index_put(&r->texts, m->cells[i]->message, NULL)
+				    : SP_INDEX_NONE;
 
 		if (at == SP_INDEX_NONE)
 			continue;

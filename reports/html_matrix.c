@@ -6,7 +6,8 @@
 /* ---- Subjects by clauses ---- */
 
 /* Link to the card of the worst case of a clause. */
-static void add_link(struct sp_html *h, size_t clause, size_t subject, const struct sp_model_mark *mark)
+static void add_link(struct sp_html *h, size_t clause, size_t subject,
+		     const struct sp_model_mark *mark)
 {
 	const struct sp_model_clause *c = &h->model.clauses[clause];
 
@@ -27,7 +28,8 @@ static void add_title(struct sp_buf *buf, const struct sp_model_mark *mark)
 
 		if (!mark->counts[verdict])
 			continue;
-		sp_buf_addf(buf, "%s%zu %s", between, mark->counts[verdict], sp_html_verdict(verdict));
+		sp_buf_addf(buf, "%s%zu %s", between, mark->counts[verdict],
+			    sp_html_verdict(verdict));
 		between = ", ";
 	}
 	sp_buf_addc(buf, '"');
@@ -70,7 +72,8 @@ static void add_key(struct sp_buf *buf)
 		sp_buf_adds(buf, "<li>");
 		sp_html_badge(buf, sp_html_order[i]);
 	}
-	sp_buf_adds(buf, "<li>· not selected<li>The number: cases with the worst verdict, of all cases of the "
+	sp_buf_adds(buf, "<li>· not selected<li>The number: cases with the worst verdict, of all "
+			 "cases of the "
 			 "clause.</ul>");
 }
 
@@ -164,7 +167,8 @@ void sp_html_matrix(struct sp_html *h)
 
 	if (!m->n_clauses || !m->n_subjects)
 		return;
-	sp_html_open(h, "matrix", m->n_subjects > 1 ? "Clauses by subject" : "Clauses", m->n_clauses);
+	sp_html_open(h, "matrix", m->n_subjects > 1 ? "Clauses by subject" : "Clauses",
+		     m->n_clauses);
 	if (m->n_subjects > 1)
 		add_table(h);
 	else
@@ -185,10 +189,12 @@ static void add_chips(struct sp_html *h)
 
 		if (h->counts[verdict])
 			sp_buf_addf(buf,
-				    "<button type=button class=%s data-v=%s aria-pressed=false>%s %s "
+				    "<button type=button class=%s data-v=%s aria-pressed=false>%s "
+				    "%s "
 				    "<small>%zu</small></button>",
-				    sp_html_class(verdict), sp_html_class(verdict), sp_html_sign(verdict),
-				    sp_html_verdict(verdict), h->counts[verdict]);
+				    sp_html_class(verdict), sp_html_class(verdict),
+				    sp_html_sign(verdict), sp_html_verdict(verdict),
+				    h->counts[verdict]);
 	}
 	sp_buf_adds(buf, "<output id=count role=status></output></div>");
 }
@@ -203,7 +209,8 @@ static void add_single(struct sp_html *h, size_t row)
 	if (!c)
 		return;
 	sp_buf_addf(buf, "<tr class=row><td class=\"v %s\"><i>%s</i>%s<td class=name>",
-		    sp_html_class(c->verdict), sp_html_sign(c->verdict), sp_html_verdict(c->verdict));
+		    sp_html_class(c->verdict), sp_html_sign(c->verdict),
+		    sp_html_verdict(c->verdict));
 	if (sp_html_is_finding(c->verdict))
 		sp_buf_addf(buf, "<a href=#f%zu-0>", row);
 	sp_buf_adds(buf, "<code>");

@@ -26,12 +26,12 @@ static size_t count(const char *text, const char *part)
 Test(html, says_what_there_is)
 {
 	static const char *const parts[] = {
-		"<title>sandproof: 3 of 7 cases failed</title>", "id=failures", "id=matrix", "id=skips",
-		"id=timeline", "id=durations", "id=cases", "id=runs", "<code>kill.b.fail</code>",
-		"<pre>nothing</pre>", "<pre>pid 7</pre>", "exec \"a\"\n  -&gt; code 0\n</pre>",
-		"<pre>sandproof run --case kill.b.fail</pre>", "<code>suites/kill/kill.c:42</code>",
-		"pid 9 (sh) was left", "needs control", "not selected", "results.ndjson",
-		"SHA-256 <code>0123456789abcdef", "<dt>seed<dd>7",
+		"<title>sandproof: 3 of 7 cases failed</title>", "id=failures", "id=matrix",
+		"id=skips", "id=timeline", "id=durations", "id=cases", "id=runs",
+		"<code>kill.b.fail</code>", "<pre>nothing</pre>", "<pre>pid 7</pre>",
+		"exec \"a\"\n  -&gt; code 0\n</pre>", "<pre>sandproof run --case kill.b.fail</pre>",
+		"<code>suites/kill/kill.c:42</code>", "pid 9 (sh) was left", "needs control",
+		"not selected", "results.ndjson", "SHA-256 <code>0123456789abcdef", "<dt>seed<dd>7",
 	};
 	struct sample s;
 	char *text SP_FREE = NULL;
@@ -49,8 +49,9 @@ Test(html, says_what_there_is)
 /* Nothing is fetched: no address, and a policy that forbids it. */
 Test(html, is_one_self_contained_file)
 {
-	static const char *const forbidden[] = { "http:", "https:", "url(", "@import", " src=", "<link",
-						 "<iframe", "fetch(", "XMLHttp", "innerHTML" };
+	static const char *const forbidden[] = { "http:",   "https:",	"url(",	   "@import",
+						 " src=",   "<link",	"<iframe", "fetch(",
+						 "XMLHttp", "innerHTML" };
 	struct sample s;
 	char *text SP_FREE = NULL;
 
@@ -97,7 +98,8 @@ Test(html, hostile_text_is_no_markup)
 			cases[v] = sample_hostile_case(sample_hostile[i], (enum sp_verdict)v);
 		sample_open(&s, cases, SP_VERDICT_MAX_);
 		s.run.run.host = s.run.run.subjects = s.run.run.suite_version =
-			s.run.run.requirements_sha256 = s.run.run.defect = (char *)sample_hostile[i];
+			s.run.run.requirements_sha256 = s.run.run.defect =
+				(char *)sample_hostile[i];
 		text = write_report(&s);
 		cr_assert_not_null(text);
 		cr_expect_eq(count(text, "<script"), 1, "\"%s\"", sample_hostile[i]);
@@ -118,8 +120,8 @@ Test(html, ten_mebibytes_of_evidence_are_cut)
 	for (size_t i = 0; i < len; i++)
 		huge[i] = "<&\n\xe2\x82\xac"[i % 6];
 	huge[len] = '\0';
-	cases[0].message = cases[0].expected = cases[0].actual = cases[0].dialogue = cases[0].rerun =
-		huge;
+	cases[0].message = cases[0].expected = cases[0].actual = cases[0].dialogue =
+		cases[0].rerun = huge;
 	sample_open(&s, cases, 1);
 	text = write_report(&s);
 	cr_expect_lt(strlen(text), 1 << 20, "%zu bytes", strlen(text));
@@ -173,7 +175,8 @@ Test(html, defects_have_a_section)
 	s.run.n_defects = 2;
 	text = write_report(&s);
 	cr_expect(strstr(text, "1 of 2 were caught"));
-	cr_expect(strstr(text, "<code>kill-none</code><td><code>kill.a</code><br><code>kill.b</code>"));
+	cr_expect(strstr(text, "<code>kill-none</code><td><code>kill.a</code><br><code>kill.b</"
+			       "code>"));
 	cr_expect(strstr(text, "not seen<td><code>kill-late</code>"));
 	sample_close(&s);
 }
@@ -217,7 +220,8 @@ Test(reports, a_place_that_cannot_be_written_is_named)
 		sample_open(&s, sample_cases, SP_VERDICT_MAX_);
 		cr_expect_eq(formats[i].write(&s.set, "/nowhere/report", &err), SP_IO, "%s",
 			     formats[i].name);
-		cr_expect(strstr(err.message, "/nowhere/report"), "%s: %s", formats[i].name, err.message);
+		cr_expect(strstr(err.message, "/nowhere/report"), "%s: %s", formats[i].name,
+			  err.message);
 		/* A folder in its place: the rename fails, and the temporary file goes. */
 		cr_assert_eq(sp_mkdirs(s.path, 0700), 0);
 		cr_expect_eq(formats[i].write(&s.set, s.path, &err), SP_IO, "%s", formats[i].name);

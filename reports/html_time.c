@@ -57,7 +57,8 @@ static int64_t to_units(const struct span *span, int64_t ms)
 }
 
 /* First and last unit of a case; it has one at least. */
-static void place(const struct span *span, const struct sp_result_case *c, int64_t *ret_from, int64_t *ret_to)
+static void place(const struct span *span, const struct sp_result_case *c, int64_t *ret_from,
+		  int64_t *ret_to)
 {
 	*ret_from = to_units(span, c->start);
 	*ret_to = to_units(span, c->start + c->duration_ms);
@@ -81,13 +82,16 @@ static void paint(struct lane *lane, const struct span *span, const struct sp_re
 	for (; from < to; from++) {
 		int before = lane->worst[from] - 1;
 
-		if (before < 0 || sp_verdict_weight(c->verdict) > sp_verdict_weight((enum sp_verdict)before))
+		if (before < 0 ||
+		    sp_verdict_weight(c->verdict) > sp_verdict_weight((enum sp_verdict)before))
 			lane->worst[from] = shade;
 	}
 	lane->n++;
 }
 
-/* Neighbouring units of one verdict are one rectangle, and all rectangles of a verdict one shape. */
+/*
+ * Neighbouring units of one verdict are one rectangle, and all rectangles of a verdict one shape.
+ */
 static void add_paths(struct sp_buf *buf, const struct lane *lane)
 {
 	for (int v = 0; v < SP_VERDICT_MAX_; v++) {
@@ -125,7 +129,8 @@ static void add_named(struct sp_buf *buf, const struct span *span, const struct 
 	sp_buf_adds(buf, "</title></rect>");
 }
 
-static void add_lane(struct sp_html *h, const struct sp_results *run, const struct span *span, int worker)
+static void add_lane(struct sp_html *h, const struct sp_results *run, const struct span *span,
+		     int worker)
 {
 	struct lane *lane SP_FREE = calloc(1, sizeof(*lane));
 	struct sp_buf *buf = &h->out.buf;
@@ -240,10 +245,12 @@ static void add_histogram(struct sp_html *h)
 		most = counts[i] > most ? counts[i] : most;
 		last = counts[i] ? i : last;
 	}
-	sp_buf_adds(buf, "<div class=\"panel pad\"><h3>Distribution</h3><p class=soft>Cases that ran, by how long they took."
+	sp_buf_adds(buf, "<div class=\"panel pad\"><h3>Distribution</h3><p class=soft>Cases that "
+			 "ran, by how long they took."
 			 "</p><div class=hist>");
 	for (size_t i = 0; i <= last; i++)
-		sp_buf_addf(buf, "<span>%s</span><i style=width:%zu%%></i><span class=num>%zu</span>",
+		sp_buf_addf(buf,
+			    "<span>%s</span><i style=width:%zu%%></i><span class=num>%zu</span>",
 			    classes[i].name, counts[i] * 100 / most, counts[i]);
 	sp_buf_adds(buf, "</div></div>");
 }
@@ -273,10 +280,13 @@ static void add_slowest(struct sp_html *h)
 	const struct sp_model *m = &h->model;
 	struct sp_buf *buf = &h->out.buf;
 	size_t slowest[SLOWEST], n = find_slowest(m, slowest);
-	int64_t most = n && m->cells[slowest[0]]->duration_ms > 0 ? m->cells[slowest[0]]->duration_ms : 1;
+	int64_t most =
+		n && m->cells[slowest[0]]->duration_ms > 0 ? m->cells[slowest[0]]->duration_ms : 1;
 
-	sp_buf_adds(buf, "<div class=panel><div class=scroll tabindex=0><table class=cs><thead><tr><th scope=col>slowest case</th>"
-			 "<th scope=col class=num>time</th><th scope=col class=meter></th></tr></thead><tbody>");
+	sp_buf_adds(buf, "<div class=panel><div class=scroll tabindex=0><table "
+			 "class=cs><thead><tr><th scope=col>slowest case</th>"
+			 "<th scope=col class=num>time</th><th scope=col "
+			 "class=meter></th></tr></thead><tbody>");
 	for (size_t i = 0; i < n; i++) {
 		const struct sp_result_case *c = m->cells[slowest[i]];
 

@@ -165,8 +165,8 @@ static bool grow_names(struct name_set *set)
 }
 
 /*
- * True when "classname name" was free, and is taken now. Only a hash is kept: should two ever meet, a
- * name gets a number that it would not have needed.
+ * True when "classname name" was free, and is taken now. Only a hash is kept: should two ever meet,
+ * a name gets a number that it would not have needed.
  */
 static bool take_name(struct writer *w, const char *classname, const char *name)
 {
@@ -540,7 +540,10 @@ static const char *case_suite(const struct sp_result_case *c)
 	return c->suite && *c->suite ? c->suite : "unnamed";
 }
 
-/* Number of the group that a suite of a subject is, put in if it is not there; its key is kept by the writer. */
+/*
+ * Number of the group that a suite of a subject is, put in if it is not there;
+ * its key is kept by the writer.
+ */
 static size_t group_of(struct writer *w, const char *suite, const char *label)
 {
 	char *key SP_FREE = NULL, **grown;
@@ -572,8 +575,8 @@ struct group_pass {
 	size_t last;
 };
 
-static size_t case_group(struct writer *w, const struct sp_results *r, const struct sp_result_case *c,
-			 struct group_pass *pass)
+static size_t case_group(struct writer *w, const struct sp_results *r,
+			 const struct sp_result_case *c, struct group_pass *pass)
 {
 	if (!pass->suite || pass->suite != c->suite || pass->subject != c->subject) {
 		pass->suite = c->suite;

@@ -7,7 +7,8 @@
  * Verdicts: pass and warn (text in system-out) are bare testcases, fail and
  * xpass hold <failure>, skip and xfail <skipped>, error <error>; what a case
  * left behind is one failing testcase "leak.<case>". A run that was cut off or
- * interrupted ends with an <error> that says so. Where there are several subjects, a suite is one of a subject.
+ * interrupted ends with an <error> that says so. Where there are several subjects, a suite is one
+ * of a subject.
  */
 #ifndef SP_REPORTS_JUNIT_H
 #define SP_REPORTS_JUNIT_H

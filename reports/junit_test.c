@@ -362,8 +362,8 @@ Test(junit, a_place_that_cannot_be_written_is_named)
 }
 
 /*
- * What each consumer reads, as an expression that must be true of our files. What they need beyond: an extension
- * (.xml), a size (the split), and an exit code, since none of them judges the job.
+ * What each consumer reads, as an expression that must be true of our files. What they need beyond:
+ * an extension (.xml), a size (the split), and an exit code, since none of them judges the job.
  */
 static const struct {
 	const char *consumer, *rule, *xpath;
@@ -371,29 +371,34 @@ static const struct {
 	{ "Jenkins", "a suite without a testcase is dropped", "not(//testsuite[not(testcase)])" },
 	{ "Jenkins", "a testcase has a name and a classname",
 	  "not(//testcase[not(@name) or not(@classname)])" },
-	{ "Jenkins", "time is a number with a dot", "not(//testcase[string(number(@time))='NaN'])" },
+	{ "Jenkins", "time is a number with a dot",
+	  "not(//testcase[string(number(@time))='NaN'])" },
 	{ "Jenkins", "error beats failure, so there is one child at most",
 	  "not(//testcase[count(failure|error|skipped) > 1])" },
-	{ "Jenkins", "the reason of a skip is its message", "not(//skipped[not(string(@message))])" },
+	{ "Jenkins", "the reason of a skip is its message",
+	  "not(//skipped[not(string(@message))])" },
 	{ "GitLab", "of two equal names only the first is kept",
 	  "not(//testcase[@name=preceding-sibling::testcase/@name])" },
 	{ "GitLab", "only the text of an outcome is shown",
 	  "not((//failure|//error|//skipped)[not(normalize-space(.))])" },
 	{ "GitLab", "the text holds the message", "not(//failure[not(contains(., @message))])" },
-	{ "GitLab", "a testcase says its file", "not(//testcase[starts-with(@name,'kill.')][not(@file)])" },
+	{ "GitLab", "a testcase says its file",
+	  "not(//testcase[starts-with(@name,'kill.')][not(@file)])" },
 	{ "dorny", "one level of suites", "not(//testsuite//testsuite) and name(/*)='testsuites'" },
 	{ "dorny", "a suite has a name", "not(//testsuite[not(string(@name))])" },
 	{ "dorny", "every testcase has a time", "not(//testcase[not(@time)])" },
 	{ "mikepenz", "counts are those of the testcases",
 	  "not(//testsuite[@tests!=count(testcase) or @failures!=count(testcase/failure) or "
 	  "@errors!=count(testcase/error) or @skipped!=count(testcase/skipped)])" },
-	{ "mikepenz", "no retry is a second testcase", "not(//flakyFailure) and not(//rerunFailure)" },
+	{ "mikepenz", "no retry is a second testcase",
+	  "not(//flakyFailure) and not(//rerunFailure)" },
 	{ "Buildkite", "name and classname are not empty",
 	  "not(//testcase[not(string(@name)) or not(string(@classname))])" },
 	{ "CircleCI", "a failing testcase has its file",
 	  "not(//testcase[failure and starts-with(@name,'kill.')][not(string(@file))])" },
 	{ "the strict xUnit plugin", "no classname on a suite", "not(//testsuite[@classname])" },
-	{ "the strict xUnit plugin", "no zone in a timestamp", "not(//testsuite[contains(@timestamp,'Z')])" },
+	{ "the strict xUnit plugin", "no zone in a timestamp",
+	  "not(//testsuite[contains(@timestamp,'Z')])" },
 };
 
 Test(junit, consumers_read_what_was_meant)
@@ -406,9 +411,10 @@ Test(junit, consumers_read_what_was_meant)
 
 	for (int v = 0; v < SP_VERDICT_MAX_; v++) {
 		snprintf(ids[v], sizeof(ids[v]), "kill.v%d", v);
-		cases[v] = (struct sp_result_case)CASE(ids[v], (enum sp_verdict)v,
-						       .message = (char *)"what\nhappened",
-						       .file = (char *)"suites/kill/a.c", .line = 4);
+		cases[v] =
+			(struct sp_result_case)CASE(ids[v], (enum sp_verdict)v,
+						    .message = (char *)"what\nhappened",
+						    .file = (char *)"suites/kill/a.c", .line = 4);
 		/* The same cases of another subject. */
 		cases[SP_VERDICT_MAX_ + v] = cases[v];
 		cases[SP_VERDICT_MAX_ + v].subject = (char *)"plugin:./x.so";
@@ -456,7 +462,8 @@ Test(junit, each_subject_has_suites_of_its_own)
 /* Shards of one subject are one suite, as if it had been one run. */
 Test(junit, shards_are_one_suite)
 {
-	struct sp_result_case one[] = { CASE("kill.a", SP_PASS) }, two[] = { CASE("kill.b", SP_PASS) };
+	struct sp_result_case one[] = { CASE("kill.a", SP_PASS) },
+			      two[] = { CASE("kill.b", SP_PASS) };
 	struct sp_results runs[2];
 	struct fixture f;
 	char *text SP_FREE = NULL;

@@ -116,15 +116,18 @@ static void add_headline(struct sp_buf *buf, const struct sp_model *m)
 		sp_buf_addf(buf, ", %zu leaked", t->leaks);
 	sp_buf_adds(buf, "\n\n");
 	if (t->interrupted)
-		sp_buf_adds(buf, "> **Incomplete:** a run was cut off or interrupted; not every case has a result.\n\n");
+		sp_buf_adds(buf, "> **Incomplete:** a run was cut off or interrupted; not every "
+				 "case has a result.\n\n");
 	if (m->mixed)
-		sp_buf_adds(buf, "> **Mixed:** these runs were judged by different requirement sets.\n\n");
+		sp_buf_adds(buf, "> **Mixed:** these runs were judged by different requirement "
+				 "sets.\n\n");
 }
 
 static void add_subjects(struct sp_buf *buf, const struct sp_model *m)
 {
-	sp_buf_adds(buf, "| subject | failed | errors | passed | warned | skipped | leaks | time |\n"
-			 "|---|--:|--:|--:|--:|--:|--:|--:|\n");
+	sp_buf_adds(buf,
+		    "| subject | failed | errors | passed | warned | skipped | leaks | time |\n"
+		    "|---|--:|--:|--:|--:|--:|--:|--:|\n");
 	for (size_t i = 0; i < m->n_subjects; i++) {
 		const struct sp_model_subject *s = &m->subjects[i];
 		const size_t *n = s->counts;
@@ -241,7 +244,8 @@ static void add_skips(struct budget *b, const struct sp_model *m)
 	}
 	if (!reasons.len)
 		return;
-	sp_buf_adds(&piece, "\n<details><summary>Skipped, by reason</summary>\n\n| cases | reason |\n|--:|---|\n");
+	sp_buf_adds(&piece, "\n<details><summary>Skipped, by reason</summary>\n\n| cases | reason "
+			    "|\n|--:|---|\n");
 	for (size_t i = 0; i < reasons.len && piece.len < b->left; i++) {
 		sp_buf_addf(&piece, "| %zu | ", counts[i]);
 		add_code(&piece, reasons.keys[i]);
@@ -271,8 +275,10 @@ int sp_markdown_write_below(const struct sp_results_set *set, const char *path, 
 	add_failures(&b, &m, false);
 	if (b.omitted)
 		sp_buf_addf(&out.buf,
-			    "\n> %zu more findings did not fit into this summary; the results file and the other "
-			    "reports have all of them (`sandproof report html=report.html RESULTS`).\n",
+			    "\n> %zu more findings did not fit into this summary; the results file "
+			    "and the other "
+			    "reports have all of them (`sandproof report html=report.html "
+			    "RESULTS`).\n",
 			    b.omitted);
 	else
 		add_skips(&b, &m);

@@ -66,7 +66,8 @@ static void check_fences(const char *text, const char *hostile)
 		else if (open && ticks >= open && ticks == len)
 			open = 0;
 		else if (!open)
-			cr_expect(strncmp(line, "# forged", 8) && strncmp(line, "</details>\x60", 11),
+			cr_expect(strncmp(line, "# forged", 8) &&
+					  strncmp(line, "</details>\x60", 11),
 				  "\"%.40s\" of \"%s\"", line, hostile);
 		if (!line[len])
 			break;
@@ -92,7 +93,10 @@ Test(markdown, hostile_text_is_no_markdown)
 	}
 }
 
-/* A row of failures that each need some 400 bytes, and a limit: cases are whole, and what is left out is counted. */
+/*
+ * A row of failures that each need some 400 bytes, and a limit: cases are whole, and
+ * what is left out is counted.
+ */
 Test(markdown, is_cut_at_the_end_of_a_case)
 {
 	enum { N = 200 };

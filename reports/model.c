@@ -210,7 +210,8 @@ static struct sp_model_clause *add_clause(struct sp_model *m, const char *suite,
 
 	/* Grows at powers of two. */
 	if (!(m->n_clauses & (m->n_clauses - 1))) {
-		grown = reallocarray(m->clauses, m->n_clauses ? m->n_clauses * 2 : 1, sizeof(*grown));
+		grown = reallocarray(m->clauses, m->n_clauses ? m->n_clauses * 2 : 1,
+				     sizeof(*grown));
 		if (!grown)
 			return NULL;
 		m->clauses = grown;
@@ -220,7 +221,8 @@ static struct sp_model_clause *add_clause(struct sp_model *m, const char *suite,
 	return grown;
 }
 
-static struct sp_model_clause *find_clause(struct sp_model *m, const char *suite, const char *clause)
+static struct sp_model_clause *find_clause(struct sp_model *m, const char *suite,
+					   const char *clause)
 {
 	for (size_t i = 0; i < m->n_clauses; i++)
 		if (!strcmp(m->clauses[i].clause, clause) && !strcmp(m->clauses[i].suite, suite))

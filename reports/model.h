@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results as a matrix: cases by suite and clause, and for each subject the worst that any of its runs said of a
- * case. What is shown to people is made from it.
+ * Results as a matrix: cases by suite and clause, and for each subject the worst that any of its
+ * runs said of a case. What is shown to people is made from it.
  */
 #ifndef SP_REPORTS_MODEL_H
 #define SP_REPORTS_MODEL_H
@@ -18,7 +18,10 @@ struct sp_model_row {
 /* Neighbouring rows of one clause. */
 struct sp_model_clause {
 	const char *suite, *clause;
-	/* First row, and how many there are: 0 for a clause of the requirement set that no case of these runs is of. */
+	/*
+	 * First row, and how many there are: 0 for a clause of the requirement set that
+	 * no case of these runs is of.
+	 */
 	size_t first, n;
 };
 
@@ -76,7 +79,8 @@ int sp_model_make(const struct sp_results_set *set, struct sp_model *ret, struct
 void sp_model_done(struct sp_model *model);
 
 /* What was said of a case and a subject, or NULL. */
-const struct sp_result_case *sp_model_cell(const struct sp_model *model, size_t row, size_t subject);
+const struct sp_result_case *sp_model_cell(const struct sp_model *model, size_t row,
+					   size_t subject);
 
 /* What a run did with a clause. */
 enum sp_exercise {

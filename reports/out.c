@@ -81,7 +81,8 @@ int sp_out_close(struct sp_out *out, struct sp_error *err)
 	}
 	if (out->error)
 		return sp_error_set_errno(err, out->error, "cannot write the report %s",
-					  strcmp(out->path, "-") ? out->path : "to standard output");
+					  strcmp(out->path, "-") ? out->path
+								 : "to standard output");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report on its way to a file: pieces are appended to a buffer and leave it as it fills, so that a report of any
- * size needs little memory. The file appears under its name only when it is whole.
+ * A report on its way to a file: pieces are appended to a buffer and leave it as it fills, so that
+ * a report of any size needs little memory. The file appears under its name only when it is whole.
  */
 #ifndef SP_REPORTS_OUT_H
 #define SP_REPORTS_OUT_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Results for the tests of reports: every verdict, and texts that want to break out of whatever they are put in. */
+/*
+ * Results for the tests of reports: every verdict, and texts that want to break out
+ * of whatever they are put in.
+ */
 #ifndef SP_REPORTS_SAMPLE_H
 #define SP_REPORTS_SAMPLE_H
 
@@ -12,12 +15,13 @@
 #include <base/files.h>
 #include <results/results.h>
 
-#define SAMPLE_CASE(id_, clause_, level_, verdict_, message_, ...)                                                   \
+#define SAMPLE_CASE(id_, clause_, level_, verdict_, message_, ...)                                 \
 	{                                                                                          \
 		.id = (char *)id_, .suite = (char *)"kill", .clause = (char *)clause_,             \
 		.level = (char *)level_, .subject = (char *)"bash", .verdict = verdict_,           \
-		.message = (char *)message_, .duration_ms = 12, .start = 1796036400100, .attempt = 1,    \
-		.file = (char *)"suites/kill/kill.c", .line = 42, .tags = (char *)"quick slow",    \
+		.message = (char *)message_, .duration_ms = 12, .start = 1796036400100,            \
+		.attempt = 1, .file = (char *)"suites/kill/kill.c", .line = 42,                    \
+		.tags = (char *)"quick slow",                                                      \
 		__VA_ARGS__                                                                        \
 	}
 
@@ -95,8 +99,12 @@ static inline void sample_open(struct sample *s, struct sp_result_case *cases, s
 	struct sp_error err = SP_ERROR_INIT;
 
 	*s = (struct sample){
-		.run = { .run = SAMPLE_RUN, .cases = cases, .n_cases = n_cases, .complete = true,
-			 .end = { .duration_ms = 500, .exit_code = 1 }, .source = "results.ndjson" },
+		.run = { .run = SAMPLE_RUN,
+			 .cases = cases,
+			 .n_cases = n_cases,
+			 .complete = true,
+			 .end = { .duration_ms = 500, .exit_code = 1 },
+			 .source = "results.ndjson" },
 	};
 	for (size_t i = 0; i < n_cases; i++)
 		s->run.end.passed += cases[i].verdict == SP_PASS;

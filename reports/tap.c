@@ -61,7 +61,10 @@ static void add_literal(struct sp_buf *buf, const char *name, const char *text)
 
 	if (!text || !*text)
 		return;
-	/* Blanks before the first line would set the block's indentation, and not every reader knows the sign against that. */
+	/*
+	 * Blanks before the first line would set the block's indentation, and not every reader
+	 * knows the sign against that.
+	 */
 	if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') {
 		add_yaml(buf, name, text);
 		return;
@@ -107,8 +110,8 @@ static void add_block(struct sp_buf *buf, const struct sp_result_case *c)
 	sp_buf_adds(buf, "  ...\n");
 }
 
-static void add_point(struct sp_buf *buf, bool ok, size_t number, const char *before, const char *id,
-		      const char *label)
+static void add_point(struct sp_buf *buf, bool ok, size_t number, const char *before,
+		      const char *id, const char *label)
 {
 	sp_buf_addf(buf, "%s %zu - %s", ok ? "ok" : "not ok", number, before);
 	add_inline(buf, id && *id ? id : "unnamed", SIZE_MAX);
@@ -126,7 +129,8 @@ static void add_directive(struct sp_buf *buf, const char *directive, const char 
 	sp_buf_addc(buf, '\n');
 }
 
-void sp_tap_case(struct sp_buf *buf, size_t number, const struct sp_result_case *c, const char *label)
+void sp_tap_case(struct sp_buf *buf, size_t number, const struct sp_result_case *c,
+		 const char *label)
 {
 	bool ok = c->verdict == SP_PASS || c->verdict == SP_WARN || c->verdict == SP_SKIP;
 

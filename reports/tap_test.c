@@ -51,9 +51,14 @@ Test(tap, every_verdict_has_its_line)
 Test(tap, a_failure_carries_its_evidence)
 {
 	static const char *const parts[] = {
-		"  message: \"it lives\\nstill\"\n", "  clause: \"K2\"\n", "  level: \"MUST\"\n",
-		"  expected: \"nothing\"\n", "  actual: \"pid 7\"\n", "  file: \"suites/kill/kill.c\"\n",
-		"  line: 42\n", "  rerun: \"sandproof run --case kill.b.fail\"\n",
+		"  message: \"it lives\\nstill\"\n",
+		"  clause: \"K2\"\n",
+		"  level: \"MUST\"\n",
+		"  expected: \"nothing\"\n",
+		"  actual: \"pid 7\"\n",
+		"  file: \"suites/kill/kill.c\"\n",
+		"  line: 42\n",
+		"  rerun: \"sandproof run --case kill.b.fail\"\n",
 		"  dialogue: |\n    exec \"a\"\n      -> code 0\n  ...\n",
 	};
 	struct sample s;
@@ -77,9 +82,12 @@ Test(tap, leaks_and_subjects)
 	s.run.leaks = sample_leaks;
 	s.run.n_leaks = 1;
 	text = write_report(&s);
-	cr_expect(strstr(text, "ok 1 - kill.a.pass [bash]\nok 2 - kill.a.pass [local]\n"), "%s", text);
-	cr_expect(strstr(text, "not ok 3 - leak.kill.a.pass\n  ---\n  message: \"pid 9 (sh) was left\"\n"
-			       "  severity: leak\n"), "%s", text);
+	cr_expect(strstr(text, "ok 1 - kill.a.pass [bash]\nok 2 - kill.a.pass [local]\n"), "%s",
+		  text);
+	cr_expect(strstr(text, "not ok 3 - leak.kill.a.pass\n  ---\n  message: \"pid 9 (sh) was "
+			       "left\"\n"
+			       "  severity: leak\n"),
+		  "%s", text);
 	cr_expect(strstr(text, "\n1..3\n"), "%s", text);
 	sample_close(&s);
 }
@@ -119,7 +127,8 @@ static void check_lines(const char *text, const char *hostile)
 		cr_expect(block || !strncmp(line, "ok ", 3) || !strncmp(line, "not ok ", 7) ||
 			  !strncmp(line, "TAP version 14\n", 15) || !strncmp(line, "1..7\n", 5),
 			  "\"%.60s\" of \"%s\"", line, hostile);
-		in_block = !strncmp(line, "  ---\n", 6) || (in_block && strncmp(line, "  ...\n", 6));
+		in_block =
+			!strncmp(line, "  ---\n", 6) || (in_block && strncmp(line, "  ...\n", 6));
 		cr_expect(!block || in_block || !strncmp(line, "  ...\n", 6), "\"%.60s\" of \"%s\"",
 			  line, hostile);
 		cr_expect(strchr(line, '\n'), "a line without its end");
@@ -127,7 +136,10 @@ static void check_lines(const char *text, const char *hostile)
 	cr_expect(!in_block, "an open block");
 }
 
-/* A reader that others wrote: the counts are what the verdicts say. It knows version 13 only, and the lines are the same. */
+/*
+ * A reader that others wrote: the counts are what the verdicts say. It knows version 13
+ * only, and the lines are the same.
+ */
 static void check_by_perl(const char *path, const char *hostile)
 {
 	static const char script[] =

@@ -62,13 +62,17 @@ static bool allowed(uint32_t code)
 	       (code >= 0x20 && code != 0xfffe && code != 0xffff);
 }
 
-/* Characters that stand for themselves everywhere: most text is made of them, and goes in one piece. */
+/*
+ * Characters that stand for themselves everywhere: most text is made of
+ * them, and goes in one piece.
+ */
 static const bool plain[256] = {
 	[' ' ... '~'] = true, ['\n'] = true, ['\t'] = true,
 };
 /* Of those, the ones that need escaping in content or in an attribute. */
 static const bool special[256] = {
-	['&'] = true, ['<'] = true, ['>'] = true, ['"'] = true, ['\r'] = true, ['\n'] = true, ['\t'] = true,
+	['&'] = true,  ['<'] = true,  ['>'] = true,  ['"'] = true,
+	['\r'] = true, ['\n'] = true, ['\t'] = true,
 };
 
 static size_t plain_run(const char *text, size_t len)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes out of a sandbox or into it as an archive: work that takes as long as there are files. */
+/*
+ * What goes out of a sandbox or into it as an archive: work that takes as long as there are files.
+ */
 #include <fakes/bash/internal.h>
 
 #include <errno.h>
@@ -38,7 +40,10 @@ void fake_archiving_free(struct fake_archiving *archiving)
 	free(archiving);
 }
 
-/* It may have been the last that the sandbox's end waited for; what was done for one that ended is nothing. */
+/*
+ * It may have been the last that the sandbox's end waited for; what was done
+ * for one that ended is nothing.
+ */
 static void archiving_done(struct fake_job *job)
 {
 	struct fake_archiving *archiving = FAKE_CONTAINER(job, struct fake_archiving, job);
@@ -94,7 +99,8 @@ static void run_extract(struct fake_job *job)
 	struct fake_archiving *archiving = FAKE_CONTAINER(job, struct fake_archiving, job);
 	const struct fake_unpack_rules rules = { .compressed = archiving->compressed };
 	struct fake_unpack *unpack;
-	int rc = fake_unpack_open(archiving->fd, &rules, archiving->limit, &archiving->stop, &unpack);
+	int rc = fake_unpack_open(archiving->fd, &rules, archiving->limit, &archiving->stop,
+				  &unpack);
 
 	if (!rc) {
 		rc = fake_unpack_run(unpack, place, &archiving->dir_fd);

@@ -25,7 +25,10 @@ __asm__(".pushsection .rodata\n"
 extern const unsigned char fake_init_begin[];
 extern const unsigned char fake_init_end[];
 
-/* Kernels that can forbid executable memory files want the wish stated; older ones do not know the flag. */
+/*
+ * Kernels that can forbid executable memory files want the wish stated;
+ * older ones do not know the flag.
+ */
 static int memory_file(void)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

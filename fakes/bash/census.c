@@ -220,7 +220,10 @@ static bool was_stopped(const struct fake_sandbox *sandbox, pid_t pid)
 	return false;
 }
 
-/* Keeps the numbers of those that stand (or, for `others`, do not stand) in the list of the stopped ones. */
+/*
+ * Keeps the numbers of those that stand (or, for `others`, do not stand) in
+ * the list of the stopped ones.
+ */
 static int pick(const struct fake_sandbox *sandbox, bool others, pid_t **ret, size_t *ret_n)
 {
 	struct inside *all SP_FREE = NULL;

@@ -152,7 +152,10 @@ static void rearm(struct fake_stream *stream)
 	if (!stream->done && !room(stream))
 		fake_watch_disarm(engine, &stream->watch);
 	else if (fake_watch_arm(engine, &stream->watch))
-		/* Without an event nobody would read it again: the writers get SIGPIPE instead of standing still for ever. */
+		/*
+		 * Without an event nobody would read it again: the writers get SIGPIPE
+		 * instead of standing still for ever.
+		 */
 		fake_watch_close(engine, &stream->watch);
 	if (stream->watch.fd < 0)
 		finish_stream(stream);
@@ -352,7 +355,8 @@ int fake_command_start(struct fake_sandbox *sandbox, const char *text, void (*wa
 		return rc;
 	if (len >= FAKE_ARG_BYTES)
 		return sp_error_set(err, SP_INVALID,
-				    "the command has %zu bytes; a program's argument has at most %d: "
+				    "the command has %zu bytes; a program's argument has at most "
+				    "%d: "
 				    "upload a script and run it",
 				    len, FAKE_ARG_BYTES - 1);
 	command = command_new(sandbox, wake_fn, arg);

@@ -84,7 +84,10 @@ static int wanted_mode(enum fake_mode asked, enum fake_mode *ret_mode, struct sp
 	return 0;
 }
 
-/* Namespaces as root, else in a user namespace, else none. A probe in a child asks before anything is irrevocable. */
+/*
+ * Namespaces as root, else in a user namespace, else none. A probe in a child asks
+ * before anything is irrevocable.
+ */
 static int choose_mode(struct fake_engine *engine, enum fake_mode wanted, struct sp_error *err)
 {
 	struct sp_error first = SP_ERROR_INIT;
@@ -186,10 +189,11 @@ static int start_loop(struct fake_engine *engine, struct sp_error *err)
 	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (engine->epoll_fd < 0)
 		return sp_error_set_errno(err, errno, "cannot make an event loop");
-	rc = start_pool(engine, POOL_THREADS, 0, &engine->pool, &engine->pool_watch, pool_ready, err);
-	return rc ? rc :
-		    start_pool(engine, SLOW_THREADS, SLOW_NICENESS, &engine->slow_pool, &engine->slow_watch,
-			       slow_ready, err);
+	rc = start_pool(engine, POOL_THREADS, 0, &engine->pool, &engine->pool_watch, pool_ready,
+			err);
+	return rc ? rc
+		  : start_pool(engine, SLOW_THREADS, SLOW_NICENESS, &engine->slow_pool,
+			       &engine->slow_watch, slow_ready, err);
 }
 
 static void engine_release(struct fake_engine *engine)

@@ -25,9 +25,15 @@ struct fake_upload;
 
 /* How sandboxes are kept apart. */
 enum fake_mode {
-	/* Namespaces where the kernel allows, else plain; SANDPROOF_FAKE=plain or =namespaces decides. */
+	/*
+	 * Namespaces where the kernel allows, else plain;
+	 * SANDPROOF_FAKE=plain or =namespaces decides.
+	 */
 	FAKE_AUTO = 0,
-	/* Own mount, pid and ipc namespaces (network too under deny), overlay root, private /dev and /proc. */
+	/*
+	 * Own mount, pid and ipc namespaces (network too under deny), overlay
+	 * root, private /dev and /proc.
+	 */
 	FAKE_NAMESPACES,
 	/* A home and a folder standing for the memory-backed directory; no isolation. */
 	FAKE_PLAIN,
@@ -37,7 +43,10 @@ struct fake_engine_options {
 	/* Private folder for everything on disk; made by the caller, emptied by the engine. */
 	const char *state_dir;
 	enum fake_mode mode;
-	/* Bytes of output held per stream for a slow reader before the command stands still; 0 is 64 KiB. */
+	/*
+	 * Bytes of output held per stream for a slow reader before the
+	 * command stands still; 0 is 64 KiB.
+	 */
 	size_t queue_bytes;
 };
 
@@ -52,7 +61,8 @@ int fake_engine_new(const struct fake_engine_options *options, struct fake_engin
 		    struct sp_error *err);
 /*
  * Destroys every sandbox, waits for all of it, leaves nothing behind, frees the
- * engine and the handles of its sandboxes and commands. Callbacks of calls under way still run; `wake` does not.
+ * engine and the handles of its sandboxes and commands. Callbacks of calls under way still run;
+ * `wake` does not.
  */
 void fake_engine_free(struct fake_engine *engine);
 /* Readable when fake_engine_dispatch() has something to do; for the caller's poll loop. */
@@ -95,11 +105,17 @@ struct fake_sandbox_options {
 	/* Environment of every command, over HOME, PATH, USER, LANG and so on. Copied. */
 	const struct sp_env *env;
 	size_t n_env;
-	/* An archive made by fake_sandbox_capture() to restore from, or NULL. Opened at once: it may be removed afterwards. */
+	/*
+	 * An archive made by fake_sandbox_capture() to restore from, or NULL. Opened at once:
+	 * it may be removed afterwards.
+	 */
 	const char *archive;
 	/* Bytes of its content after which the disk is full, for tests; 0: as many as there are. */
 	uint64_t archive_limit;
-	/* Nothing is done before fake_sandbox_begin(); `done` is not called for one that is destroyed before. */
+	/*
+	 * Nothing is done before fake_sandbox_begin(); `done` is not called for
+	 * one that is destroyed before.
+	 */
 	bool held;
 };
 
@@ -118,7 +134,8 @@ int fake_sandbox_create(struct fake_engine *engine, const struct fake_sandbox_op
 void fake_sandbox_begin(struct fake_sandbox *sandbox);
 /*
  * Ends everything in it (also during creation) and removes its files; `done` when not one
- * process is left. Open commands report 137. Idempotent: every call gets its `done`. The handle stays, terminated.
+ * process is left. Open commands report 137. Idempotent: every call gets its `done`. The handle
+ * stays, terminated.
  */
 void fake_sandbox_destroy(struct fake_sandbox *sandbox, fake_done_fn done, void *arg);
 /* Forgets a terminated sandbox. */
@@ -140,7 +157,10 @@ struct fake_census {
 	/* Without its init. */
 	size_t processes;
 	size_t commands;
-	/* Files, folders and links that were created (upper layers and the memory-backed directory). */
+	/*
+	 * Files, folders and links that were created (upper layers and
+	 * the memory-backed directory).
+	 */
 	size_t files;
 };
 int fake_sandbox_census(struct fake_sandbox *sandbox, struct fake_census *ret_census,
@@ -148,23 +168,31 @@ int fake_sandbox_census(struct fake_sandbox *sandbox, struct fake_census *ret_ce
 
 /* What a snapshot holds. */
 enum fake_kind {
-	/* The files that were made or changed (whiteouts included); not the memory-backed directory. */
+	/*
+	 * The files that were made or changed (whiteouts included); not
+	 * the memory-backed directory.
+	 */
 	FAKE_FILESYSTEM = 0,
-	/* Also the memory-backed directory, and as data the environment of the processes that run. */
+	/*
+	 * Also the memory-backed directory, and as data the environment of the processes that run.
+	 */
 	FAKE_RUNTIME,
 };
 /*
- * Writes what a running sandbox holds into a new archive at `path` (0600); it may go on working meanwhile. `done`
- * when the archive is complete. SP_CONFLICT: it does not run, or was ended meanwhile; SP_IO with ENOSPC: the disk is full.
- * After a failure there is no archive. `limit`: bytes after which the disk is full, for tests; 0: as many as there are.
+ * Writes what a running sandbox holds into a new archive at `path` (0600); it may go on working
+ * meanwhile. `done` when the archive is complete. SP_CONFLICT: it does not run, or was ended
+ * meanwhile; SP_IO with ENOSPC: the disk is full. After a failure there is no archive. `limit`:
+ * bytes after which the disk is full, for tests; 0: as many as there are.
  */
 int fake_sandbox_capture(struct fake_sandbox *sandbox, enum fake_kind kind, const char *path,
 			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err);
 /*
- * Extracts the tar archive (gzip'ed if `compressed`) that stands at the current place of `fd` (borrowed) below a folder, as
- * root would: with its modes, new files in place of old ones, without devices and FIFOs. The folder is made if only it is missing. SP_NOT_FOUND,
- * SP_DENIED, SP_CONFLICT as for an upload; `done` with SP_PROTOCOL: the archive is damaged or would leave the folder, and what came before that is in place.
- * `limit`: bytes after which the disk is full, for tests; 0: as many as there are.
+ * Extracts the tar archive (gzip'ed if `compressed`) that stands at the current place of `fd`
+ * (borrowed) below a folder, as root would: with its modes, new files in place of old ones, without
+ * devices and FIFOs. The folder is made if only it is missing. SP_NOT_FOUND, SP_DENIED, SP_CONFLICT
+ * as for an upload; `done` with SP_PROTOCOL: the archive is damaged or would leave the folder, and
+ * what came before that is in place. `limit`: bytes after which the disk is full, for tests; 0: as
+ * many as there are.
  */
 int fake_sandbox_extract(struct fake_sandbox *sandbox, const char *path, int fd, bool compressed,
 			 uint64_t limit, fake_done_fn done, void *arg, struct sp_error *err);
@@ -199,14 +227,17 @@ int fake_command_start(struct fake_sandbox *sandbox, const char *text, void (*wa
 /*
  * Takes up to `max` (at least 4) bytes of output as whole UTF-8 characters;
  * invalid bytes are U+FFFD. FAKE_AGAIN: nothing now. FAKE_END: the leader has exited and
- * everything it wrote before was taken; background writers do not hold it open. While nobody takes anything the
- * command stands still once queue and pipe are full.
+ * everything it wrote before was taken; background writers do not hold it open. While nobody takes
+ * anything the command stands still once queue and pipe are full.
  */
 ssize_t fake_command_read(struct fake_command *command, enum sp_stream *ret_stream, char *buffer,
 			  size_t max);
 /* Exit code after FAKE_END: 0 to 255, 128 + n for death by signal n. */
 int fake_command_code(const struct fake_command *command);
-/* The client went away: the command runs on, its output is drained and thrown away. Frees the handle; `wake` is not called again. */
+/*
+ * The client went away: the command runs on, its output is drained and thrown away. Frees the
+ * handle; `wake` is not called again.
+ */
 void fake_command_drop(struct fake_command *command);
 
 /* What a path inside the sandbox is. */
@@ -217,10 +248,11 @@ enum fake_path_kind {
 };
 /*
  * Opens a path for reading, resolved inside the sandbox and never outside it (symlinks included).
- * Relative paths start at home. `*ret_fd` is owned by the caller: open for reading, but only a place holder (O_PATH)
- * for what is neither file nor folder. SP_NOT_FOUND, SP_DENIED, SP_IO; SP_CONFLICT when the sandbox is neither running
- * nor suspended. In plain mode only what is below home and the memory-backed directory can be named, and no absolute
- * symlink is followed: anything else is SP_DENIED. The same holds for listing and uploading.
+ * Relative paths start at home. `*ret_fd` is owned by the caller: open for reading, but only a
+ * place holder (O_PATH) for what is neither file nor folder. SP_NOT_FOUND, SP_DENIED, SP_IO;
+ * SP_CONFLICT when the sandbox is neither running nor suspended. In plain mode only what is below
+ * home and the memory-backed directory can be named, and no absolute symlink is followed: anything
+ * else is SP_DENIED. The same holds for listing and uploading.
  */
 int fake_path_open(struct fake_sandbox *sandbox, const char *path, enum fake_path_kind *ret_kind,
 		   int *ret_fd, uint64_t *ret_size, struct sp_error *err);
@@ -237,17 +269,20 @@ struct fake_dir_entry {
 	/* Target of a symlink, else NULL. */
 	char *target;
 };
-/* Lists one folder, sorted by name, without "." and "..". The array and its texts are the caller's: fake_dir_free(). */
-int fake_dir_list(struct fake_sandbox *sandbox, const char *path, struct fake_dir_entry **ret_entries,
-		  size_t *ret_len, struct sp_error *err);
+/*
+ * Lists one folder, sorted by name, without "." and "..". The array and its texts are
+ * the caller's: fake_dir_free().
+ */
+int fake_dir_list(struct fake_sandbox *sandbox, const char *path,
+		  struct fake_dir_entry **ret_entries, size_t *ret_len, struct sp_error *err);
 void fake_dir_free(struct fake_dir_entry *entries, size_t len);
 
 /*
  * Receives a file: written under a new name beside the target and renamed over it, mode 0600.
  * SP_NOT_FOUND: the folder is missing. SP_CONFLICT: the target is a folder.
  */
-int fake_upload_open(struct fake_sandbox *sandbox, const char *path, struct fake_upload **ret_upload,
-		     struct sp_error *err);
+int fake_upload_open(struct fake_sandbox *sandbox, const char *path,
+		     struct fake_upload **ret_upload, struct sp_error *err);
 /* SP_IO with ENOSPC when the disk is full. */
 int fake_upload_write(struct fake_upload *upload, const void *data, size_t len,
 		      struct sp_error *err);

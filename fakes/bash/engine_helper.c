@@ -111,7 +111,8 @@ static void case_characters(void)
 	       "c");
 	EXPECT(sandbox, "printf '\\342\\202'", 0, "\xef\xbf\xbd");
 	/* Small takes get whole characters. */
-	run = start(sandbox, "for ((i=0;i<1000;i++)); do printf '\xf0\x9f\x98\x80\xe2\x82\xac'; done");
+	run = start(sandbox,
+		    "for ((i=0;i<1000;i++)); do printf '\xf0\x9f\x98\x80\xe2\x82\xac'; done");
 	while (!run.ended)
 		if (!take(&run, 5))
 			turn();
@@ -126,7 +127,10 @@ static void case_burst(void)
 	struct run run = start(sandbox, "head -c 4194304 /dev/zero | tr '\\0' x; echo end >&2");
 	struct run other;
 
-	/* Nobody takes anything while another command comes and goes: the writer stands still, nothing is lost. */
+	/*
+	 * Nobody takes anything while another command comes and goes: the writer
+	 * stands still, nothing is lost.
+	 */
 	other = start(sandbox, "echo other");
 	finish(&other);
 	CHECK(!strcmp(sp_buf_str(&other.text[0]), "other\n"), "%s", sp_buf_str(&other.text[0]));
@@ -153,7 +157,9 @@ static void case_background(void)
 	CHECK(census(sandbox).processes == 1, "%zu", census(sandbox).processes);
 	CHECK(census(sandbox).commands == 0, "%zu", census(sandbox).commands);
 	run_done(&run);
-	/* A background writer of more than any pipe holds gets to its end although nobody reads it. */
+	/*
+	 * A background writer of more than any pipe holds gets to its end although nobody reads it.
+	 */
 	EXPECT(sandbox, "mkfifo f; { head -c 3000000 /dev/zero; echo over >f; } & exit 0", 0, NULL);
 	EXPECT(sandbox, "cat f >/dev/null; echo seen", 0, "seen\n");
 	destroy(sandbox);
@@ -229,10 +235,14 @@ static void case_suspend(void)
 	struct fake_sandbox *sandbox = make();
 	struct sp_error err = SP_ERROR_INIT;
 	struct fake_command *command = NULL;
-	struct run run = start(sandbox, "echo up; for ((;;)); do [ -e go ] && break; done; echo went");
+	struct run run =
+		start(sandbox, "echo up; for ((;;)); do [ -e go ] && break; done; echo went");
 	int rc;
 
-	EXPECT(sandbox, "sleep 1000 & kill -STOP $!; until grep -q 'State:.T' /proc/$!/status; do :; done; echo $! >stopped", 0, "");
+	EXPECT(sandbox,
+	       "sleep 1000 & kill -STOP $!; until grep -q 'State:.T' /proc/$!/status; do :; done; "
+	       "echo $! >stopped",
+	       0, "");
 	while (!run.text[0].len)
 		if (!take(&run, 100))
 			turn();
@@ -250,7 +260,8 @@ static void case_suspend(void)
 	finish(&run);
 	CHECK(!strcmp(sp_buf_str(&run.text[0]), "up\nwent\n"), "%s", sp_buf_str(&run.text[0]));
 	if (!plain())
-		EXPECT(sandbox, "read -r p <stopped; read -r _ _ s _ </proc/$p/stat; echo $s", 0, "T\n");
+		EXPECT(sandbox, "read -r p <stopped; read -r _ _ s _ </proc/$p/stat; echo $s", 0,
+		       "T\n");
 	run_done(&run);
 	destroy(sandbox);
 }
@@ -261,7 +272,10 @@ static void case_crowd(void)
 	struct run open_run;
 	struct fake_census now;
 
-	/* Ordinary, in sessions of their own, double forks with an empty environment, and some that trap TERM. */
+	/*
+	 * Ordinary, in sessions of their own, double forks with an empty
+	 * environment, and some that trap TERM.
+	 */
 	EXPECT(sandbox,
 	       "for ((i=0;i<100;i++)); do sleep 1000 & setsid sleep 1000 & "
 	       "(env -i setsid sh -c 'trap \"\" TERM; sleep 1000 & exec sleep 1000' & ) ; done "
@@ -288,12 +302,16 @@ static void case_forker(void)
 
 	/* Each generation forks the next and ends. */
 	EXPECT(sandbox,
-	       "cat >f <<'E'\n(setsid bash f & ) >/dev/null 2>&1\nE\nfor i in 1 2 3 4; do setsid bash f & done; exit 0",
+	       "cat >f <<'E'\n(setsid bash f & ) >/dev/null 2>&1\nE\nfor i in 1 2 3 4; do setsid "
+	       "bash f & done; exit 0",
 	       0, "");
 	destroy(sandbox);
 }
 
-/* A command shares the server's memory until it has executed bash: nobody inside may look in that moment. */
+/*
+ * A command shares the server's memory until it has executed bash: nobody
+ * inside may look in that moment.
+ */
 static void case_glance(void)
 {
 	struct fake_sandbox *sandbox = make();
@@ -429,9 +447,12 @@ static void case_isolation(void)
 
 	snprintf(outside, sizeof(outside), "%s/mark", folder);
 	CHECK(!sp_write_file(outside, "host", 4, 0666, &err), "%s", err.message);
-	/* Its own root: what it writes anywhere stays in it, and /tmp and /root show nothing of the host's. */
-	snprintf(command, sizeof(command), "echo x >/etc/made-inside; echo x >>%s; ls -A /tmp /root",
-		 outside);
+	/*
+	 * Its own root: what it writes anywhere stays in it, and /tmp and
+	 * /root show nothing of the host's.
+	 */
+	snprintf(command, sizeof(command),
+		 "echo x >/etc/made-inside; echo x >>%s; ls -A /tmp /root", outside);
 	EXPECT(sandbox, command, 0, NULL);
 	EXPECT(sandbox, "ls -A /root /tmp | grep -v : | grep .", 1, "");
 	CHECK(stat("/etc/made-inside", &after), "a file was made in the host's /etc");
@@ -440,22 +461,36 @@ static void case_isolation(void)
 	/* Its own /dev. */
 	stat("/dev/null", &before);
 	EXPECT(sandbox,
-	       "echo x >/dev/inside; chmod 0 /dev/null 2>/dev/null; chmod 0 /dev/stdin 2>/dev/null; ls /dev/vda "
-	       "/dev/sda /dev/mem /dev/kmsg 2>/dev/null; for l in fd stdin stdout stderr; do [ -L /dev/$l ] || echo $l; done; exit 0",
+	       "echo x >/dev/inside; chmod 0 /dev/null 2>/dev/null; chmod 0 /dev/stdin "
+	       "2>/dev/null; ls /dev/vda "
+	       "/dev/sda /dev/mem /dev/kmsg 2>/dev/null; for l in fd stdin stdout stderr; do [ -L "
+	       "/dev/$l ] || echo $l; done; exit 0",
 	       0, "");
 	CHECK(stat("/dev/inside", &after), "a file was made in the host's /dev");
 	CHECK(!stat("/dev/null", &after) && after.st_mode == before.st_mode,
 	      "the host's /dev/null was changed");
-	EXPECT(other, "echo x >/dev/null && head -c 3 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; echo x 2>/dev/null >/dev/full; echo $?",
+	EXPECT(other,
+	       "echo x >/dev/null && head -c 3 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; "
+	       "echo x 2>/dev/null >/dev/full; echo $?",
 	       0, "3\n4\n1\n");
-	EXPECT(other, "mknod /tmp/disk b 8 0 2>/dev/null; mknod /dev/m c 1 1 2>/dev/null; ls /tmp/disk /dev/m 2>/dev/null", 2, "");
+	EXPECT(other,
+	       "mknod /tmp/disk b 8 0 2>/dev/null; mknod /dev/m c 1 1 2>/dev/null; ls /tmp/disk "
+	       "/dev/m 2>/dev/null",
+	       2, "");
 	/* Nothing that reaches the machine. */
-	EXPECT(other, "for f in /proc/sys/kernel/hostname /proc/sys/vm/swappiness /proc/sysrq-trigger; do (: >>$f) 2>/dev/null && echo $f; done; exit 0",
+	EXPECT(other,
+	       "for f in /proc/sys/kernel/hostname /proc/sys/vm/swappiness /proc/sysrq-trigger; do "
+	       "(: >>$f) 2>/dev/null && echo $f; done; exit 0",
 	       0, "");
-	EXPECT(other, "mount -t tmpfs x /mnt 2>/dev/null || mount -t devtmpfs x /mnt 2>/dev/null || umount /proc/sys 2>/dev/null || mount -o remount,rw /proc/sys 2>/dev/null || date -s 2000-01-01 >/dev/null 2>&1 || hostname x 2>/dev/null || echo held",
+	EXPECT(other,
+	       "mount -t tmpfs x /mnt 2>/dev/null || mount -t devtmpfs x /mnt 2>/dev/null || "
+	       "umount /proc/sys 2>/dev/null || mount -o remount,rw /proc/sys 2>/dev/null || date "
+	       "-s 2000-01-01 >/dev/null 2>&1 || hostname x 2>/dev/null || echo held",
 	       0, "held\n");
 	/* Its own processes. */
-	snprintf(command, sizeof(command), "kill -0 %d 2>/dev/null; ls -d /proc/%d 2>/dev/null; ls /proc/*/environ | wc -l >/dev/null; echo done",
+	snprintf(command, sizeof(command),
+		 "kill -0 %d 2>/dev/null; ls -d /proc/%d 2>/dev/null; ls /proc/*/environ | wc -l "
+		 ">/dev/null; echo done",
 		 (int)getpid(), (int)getpid() + 100000);
 	EXPECT(other, command, 0, "done\n");
 	EXPECT(other, "grep -l SERVER_SECRET /proc/*/environ 2>/dev/null", 1, "");
@@ -466,14 +501,18 @@ static void case_isolation(void)
 
 static void case_network(void)
 {
-	struct fake_sandbox *sandbox = make_with((struct fake_sandbox_options){ .deny_network = true });
+	struct fake_sandbox *sandbox =
+		make_with((struct fake_sandbox_options){ .deny_network = true });
 
-	EXPECT(sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; tail -n +2 /proc/net/route",
-	       0, "lo\n");
-	EXPECT(sandbox, "(exec 3<>/dev/tcp/127.0.0.1/9) 2>&1 | grep -o 'Connection refused' | sort -u", 0,
+	EXPECT(sandbox,
+	       "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; tail -n +2 /proc/net/route", 0,
+	       "lo\n");
+	EXPECT(sandbox,
+	       "(exec 3<>/dev/tcp/127.0.0.1/9) 2>&1 | grep -o 'Connection refused' | sort -u", 0,
 	       "Connection refused\n");
-	EXPECT(sandbox, "(exec 3<>/dev/tcp/192.0.2.1/9) 2>&1 | grep -o 'Network is unreachable' | sort -u", 0,
-	       "Network is unreachable\n");
+	EXPECT(sandbox,
+	       "(exec 3<>/dev/tcp/192.0.2.1/9) 2>&1 | grep -o 'Network is unreachable' | sort -u",
+	       0, "Network is unreachable\n");
 	destroy(sandbox);
 }
 
@@ -493,7 +532,10 @@ static void case_files(void)
 	destroy(sandbox);
 }
 
-/* Root's sandboxes own the host's files as their layers show them: changed and removed ones are no new files. */
+/*
+ * Root's sandboxes own the host's files as their layers show them: changed and
+ * removed ones are no new files.
+ */
 static void case_changed(void)
 {
 	struct fake_sandbox *sandbox = make();
@@ -502,7 +544,9 @@ static void case_changed(void)
 		destroy(sandbox);
 		return;
 	}
-	EXPECT(sandbox, "[ -w /etc/hostname ] || exit 0; echo >>/etc/hostname; rm -f /etc/debian_version", 0, "");
+	EXPECT(sandbox,
+	       "[ -w /etc/hostname ] || exit 0; echo >>/etc/hostname; rm -f /etc/debian_version", 0,
+	       "");
 	CHECK(census(sandbox).files == 0, "%zu", census(sandbox).files);
 	destroy(sandbox);
 }
@@ -524,8 +568,9 @@ static void case_left(void)
 static void case_killed(void)
 {
 	struct fake_sandbox *sandbox = make();
-	struct run run = start(sandbox,
-			       "for i in 1 2 3 4 5; do setsid sleep 1000 & done >/dev/null; (env -i setsid sleep 1000 & ) >/dev/null; echo here; sleep 1000");
+	struct run run =
+		start(sandbox, "for i in 1 2 3 4 5; do setsid sleep 1000 & done >/dev/null; (env "
+			       "-i setsid sleep 1000 & ) >/dev/null; echo here; sleep 1000");
 
 	while (!run.text[0].len)
 		if (!take(&run, 100))

@@ -32,8 +32,9 @@
 /* ---- starting the helper ---- */
 
 static const char *const environment[] = { "SERVER_SECRET=canary",
-					    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-					    NULL };
+					   "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/"
+					   "bin:/sbin:/bin",
+					   NULL };
 
 /* Runs a helper (through setpriv as an ordinary user); its code, its words in `said`. */
 static int run_helper(const char *program, const char *mode, const char *name, const char *folder,
@@ -125,7 +126,8 @@ static nfds_t children(struct pollfd *fds, nfds_t max)
 
 /*
  * What the helper left behind comes to us, its subreaper: waits for it to end,
- * in whatever order (a sandbox's process 1 ends only after its commands were reaped). Returns how many had to be killed.
+ * in whatever order (a sandbox's process 1 ends only after its commands were reaped). Returns how
+ * many had to be killed.
  */
 static size_t survivors(void)
 {
@@ -197,7 +199,8 @@ static void all_of(const char *program, const char *mode, int bit, bool ordinary
 	}
 	sp_run_result_done(&result);
 	cr_expect_gt(n, 1, "%zu scenarios of %s", n, program);
-	cr_expect_eq(count_mounts(), mounts, "%zu mounts before, %zu after", mounts, count_mounts());
+	cr_expect_eq(count_mounts(), mounts, "%zu mounts before, %zu after", mounts,
+		     count_mounts());
 }
 
 static void all(const char *mode, int bit, bool ordinary)
@@ -287,7 +290,8 @@ Test(engine, state_folder_is_named)
 
 	for (size_t i = 0; i < SP_COUNT(folders); i++) {
 		char said[OUTPUT_MAX];
-		int code = helper("auto", "mode", folders[i], false, environment, said, sizeof(said));
+		int code =
+			helper("auto", "mode", folders[i], false, environment, said, sizeof(said));
 
 		cr_expect_eq(code, 1, "%s: code %d", folders[i], code);
 		cr_expect(strstr(said, folders[i]), "%s is not named: %s", folders[i], said);
@@ -297,9 +301,9 @@ Test(engine, state_folder_is_named)
 /* A kernel that refuses: nested namespaces are forbidden by their own limit. */
 static int refused(const char *mode, char *said, size_t size)
 {
-	static const char script[] =
-		"echo 0 >/proc/sys/user/max_mnt_namespaces && echo 0 >/proc/sys/user/max_user_namespaces "
-		"|| exit 99; exec " HELPER " \"$0\" mode \"$1\"";
+	static const char script[] = "echo 0 >/proc/sys/user/max_mnt_namespaces && echo 0 "
+				     ">/proc/sys/user/max_user_namespaces "
+				     "|| exit 99; exec " HELPER " \"$0\" mode \"$1\"";
 	char *folder SP_FREE = make_folder(false);
 	const char *const argv[] = { "unshare", "--user", "--map-root-user", "sh",
 				     "-c",	script,	  mode,		     folder, NULL };

@@ -42,7 +42,8 @@ static int check(const struct sp_env *env, struct sp_error *err)
 				    "a variable's name is empty or holds an equals sign");
 	if (strlen(env->name) + strlen(env->value) + 2 > FAKE_ARG_BYTES)
 		return sp_error_set(err, SP_INVALID,
-				    "variable %.64s is longer than the %d bytes that a program can be given",
+				    "variable %.64s is longer than the %d bytes that a program can "
+				    "be given",
 				    env->name, FAKE_ARG_BYTES);
 	return 0;
 }

@@ -18,7 +18,8 @@ struct fake_inode {
 /* The slot of a file, or the free one where it belongs. */
 static struct fake_inode *find(const struct fake_inodes *inodes, dev_t dev, ino_t ino)
 {
-	size_t at = (size_t)((uint64_t)ino * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (inodes->size - 1);
+	size_t at =
+		(size_t)((uint64_t)ino * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (inodes->size - 1);
 
 	while (inodes->slots[at].name &&
 	       (inodes->slots[at].ino != ino || inodes->slots[at].dev != dev))

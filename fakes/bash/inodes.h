@@ -16,7 +16,10 @@ struct fake_inodes {
 	size_t len;
 };
 
-/* `*ret_first` is the name under which the file was met before, or NULL: then `name` is kept, copied. 0 or -ENOMEM. */
+/*
+ * `*ret_first` is the name under which the file was met before, or NULL: then `name`
+ * is kept, copied. 0 or -ENOMEM.
+ */
 int fake_inodes_meet(struct fake_inodes *inodes, dev_t dev, ino_t ino, const char *name,
 		     const char **ret_first);
 void fake_inodes_done(struct fake_inodes *inodes);

@@ -24,7 +24,10 @@
 /* Stack of a child that shares our memory until it executes its program. */
 #define FAKE_STACK (64 * 1024)
 
-/* Such a child runs on a foreign stack in shared memory: system calls only, no instrumentation, and nothing on descriptors that a sanitizer intercepts. */
+/*
+ * Such a child runs on a foreign stack in shared memory: system calls only, no instrumentation, and
+ * nothing on descriptors that a sanitizer intercepts.
+ */
 #define FAKE_CHILD_CODE __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
 /*
@@ -73,7 +76,10 @@ struct fake_layer {
 	char *lower;
 	/* LINK: where it points. */
 	char *target;
-	/* OVERLAY: mount options, relative to the sandbox's folder; the layer's folders are l/N/u and l/N/w. */
+	/*
+	 * OVERLAY: mount options, relative to the sandbox's folder; the layer's
+	 * folders are l/N/u and l/N/w.
+	 */
 	char *options;
 	unsigned number;
 	mode_t mode;
@@ -91,13 +97,19 @@ struct fake_plan {
 	unsigned overlays;
 };
 
-/* Plans for sandboxes below `state_dir` (canonical). Tries mounts in our own mount namespace if `user_ns`. */
+/*
+ * Plans for sandboxes below `state_dir` (canonical). Tries mounts in our own
+ * mount namespace if `user_ns`.
+ */
 int fake_plan_make(const char *state_dir, bool user_ns, struct fake_plan *ret_plan,
 		   struct sp_error *err);
 void fake_plan_done(struct fake_plan *plan);
 /* Makes the folders that the plan needs in `dir_fd` (the sandbox's folder). 0 or -errno. */
 int fake_plan_prepare(const struct fake_plan *plan, int dir_fd);
-/* Same for a sandbox that is restored: the layers are empty, everything in them comes from an archive. */
+/*
+ * Same for a sandbox that is restored: the layers are empty, everything
+ * in them comes from an archive.
+ */
 int fake_plan_prepare_bare(const struct fake_plan *plan, int dir_fd);
 
 /* ---- namespaces (setup.c) ---- */
@@ -106,7 +118,10 @@ int fake_plan_prepare_bare(const struct fake_plan *plan, int dir_fd);
 struct fake_setup {
 	/* In. All borrowed. */
 	const struct fake_plan *plan;
-	/* The sandbox's folder as two paths: a descriptor would lead back into the server's mount namespace. */
+	/*
+	 * The sandbox's folder as two paths: a descriptor would lead back into
+	 * the server's mount namespace.
+	 */
 	const char *state_dir;
 	const char *name;
 	int init_fd;
@@ -121,13 +136,22 @@ struct fake_setup {
 	int error;
 };
 
-/* Makes the namespaces and starts process 1 in them. 0 or -errno; on failure nothing is left of it. Runs on any thread. */
+/*
+ * Makes the namespaces and starts process 1 in them. 0 or -errno; on failure nothing is
+ * left of it. Runs on any thread.
+ */
 int fake_setup_run(struct fake_setup *setup);
 /* Moves the process into a user namespace (and a mount namespace) of its own. */
 int fake_setup_user_ns(struct sp_error *err);
-/* Asks in a child of its own whether namespaces work here, below `state_dir`; SP_UNSUPPORTED with what was refused. */
+/*
+ * Asks in a child of its own whether namespaces work here, below `state_dir`;
+ * SP_UNSUPPORTED with what was refused.
+ */
 int fake_setup_probe(const char *state_dir, bool user_ns, struct sp_error *err);
-/* Takes from everything that this thread (and those it makes) will execute what reaches the host; we keep it ourselves. 0 or -errno. */
+/*
+ * Takes from everything that this thread (and those it makes) will execute what reaches the host;
+ * we keep it ourselves. 0 or -errno.
+ */
 int fake_setup_limit_caps(void);
 
 /* blob.c: the program of process 1 as a sealed memory file, to be executed; fd or -errno. */
@@ -157,7 +181,10 @@ struct fake_spawn {
 
 /* Starts it: 0 or -errno, with `step` saying what failed. Engine's thread only. */
 int fake_spawn_run(struct fake_engine *engine, struct fake_spawn *spawn);
-/* Signals processes of a pid namespace by their numbers inside, or all of them but process 1 when n is 0. 0 or -errno. */
+/*
+ * Signals processes of a pid namespace by their numbers inside, or all of them but
+ * process 1 when n is 0. 0 or -errno.
+ */
 int fake_spawn_signal(struct fake_engine *engine, int ns_fd, const pid_t *pids, size_t n,
 		      int signal);
 /* Default actions for all signals, then none blocked. For children that share our memory. */
@@ -271,7 +298,10 @@ struct fake_sandbox {
 	struct sp_error job_error;
 	fake_done_fn created;
 	void *created_arg;
-	/* What it is restored from, or -1; bytes of content after which the disk is full; its end was asked for meanwhile. */
+	/*
+	 * What it is restored from, or -1; bytes of content after which the disk is full; its
+	 * end was asked for meanwhile.
+	 */
 	int archive_fd;
 	uint64_t archive_limit;
 	atomic_bool stop;
@@ -339,7 +369,10 @@ struct fake_engine {
 
 /* ---- between the files ---- */
 
-/* sandbox.c: SP_CONFLICT with the state in words unless it is running (or suspended, with `or_suspended`). */
+/*
+ * sandbox.c: SP_CONFLICT with the state in words unless it is running (or
+ * suspended, with `or_suspended`).
+ */
 int fake_sandbox_need(const struct fake_sandbox *sandbox, bool or_suspended, struct sp_error *err);
 /* sandbox.c: goes on with ending a sandbox, as far as it can now. */
 void fake_sandbox_advance(struct fake_sandbox *sandbox);
@@ -363,13 +396,21 @@ void fake_archiving_start(struct fake_archiving *archiving, void (*run)(struct f
 void fake_archiving_free(struct fake_archiving *archiving);
 /* paths.c: the answer for an errno (negative) of a path. */
 int fake_path_error(struct sp_error *err, int rc, const char *path);
-/* capture.c: what made an archive, as its first entry tells it; the last line is the number of files that are no news. */
+/*
+ * capture.c: what made an archive, as its first entry tells it; the last line is the
+ * number of files that are no news.
+ */
 #define FAKE_ABOUT_MAX (256 * 1024)
 #define FAKE_ABOUT_BASE "base "
 void fake_about(const struct fake_sandbox *sandbox, struct sp_buf *buf);
-/* restore.c: the words for an error of an archive; `verb` is capture or restore. Returns the code. */
+/*
+ * restore.c: the words for an error of an archive; `verb` is capture or restore. Returns the code.
+ */
 int fake_archive_error(struct sp_error *err, int rc, const char *verb, const char *id);
-/* restore.c: fills the layers of a new sandbox, before and after they are mounted, or the folders of plain mode. Pool. */
+/*
+ * restore.c: fills the layers of a new sandbox, before and after they are mounted, or the
+ * folders of plain mode. Pool.
+ */
 struct fake_restore;
 int fake_restore_open(struct fake_sandbox *sandbox, struct fake_restore **ret_restore,
 		      struct sp_error *err);
@@ -379,13 +420,19 @@ void fake_restore_free(struct fake_restore *restore);
 /* timeline.c: keeps a command's text; 0 or -ENOMEM. */
 int fake_timeline_add(struct fake_sandbox *sandbox, const char *text);
 void fake_timeline_done(struct fake_sandbox *sandbox);
-/* env.c: the environment of every command, NULL-terminated, one block of memory each; SP_INVALID for a name or value that no environment can hold. */
+/*
+ * env.c: the environment of every command, NULL-terminated, one block of memory each; SP_INVALID
+ * for a name or value that no environment can hold.
+ */
 int fake_env_make(const char *home, const struct sp_env *env, size_t n_env, char ***ret_envp,
 		  struct sp_error *err);
 void fake_env_free(char **envp);
 /* census.c: entries in upper layers and memory folder that were made there. Any thread. */
 size_t fake_count_files(const struct fake_sandbox *sandbox);
-/* census.c: numbers of the living processes, process 1 left out, as /proc of the sandbox (plain: of the host) has them; owned by the caller. 0 or -errno. Any thread. */
+/*
+ * census.c: numbers of the living processes, process 1 left out, as /proc of the sandbox (plain: of
+ * the host) has them; owned by the caller. 0 or -errno. Any thread.
+ */
 int fake_list_pids(const struct fake_sandbox *sandbox, pid_t **ret_pids, size_t *ret_n);
 /* plain.c: the same by mark. */
 int fake_mark_list(uint64_t mark, pid_t **ret_pids, size_t *ret_n);

@@ -66,8 +66,9 @@ void fake_plan_done(struct fake_plan *plan)
 }
 
 /*
- * Options of the overlay with this number, or NULL. The upper layer never outlives the mount, so it need not be
- * synced; a snapshot takes it, so files are copied up whole, whatever the kernel's default.
+ * Options of the overlay with this number, or NULL. The upper layer never outlives the mount, so it
+ * need not be synced; a snapshot takes it, so files are copied up whole, whatever the kernel's
+ * default.
  */
 static char *overlay_options(const struct fake_plan *plan, const char *lower, unsigned number)
 {
@@ -111,7 +112,10 @@ static int add_layer(struct fake_plan *plan, enum fake_layer_kind kind, const ch
 	return 0;
 }
 
-/* True when an overlay over the host's `path` is allowed here: tries it, in our own mount namespace. */
+/*
+ * True when an overlay over the host's `path` is allowed here: tries
+ * it, in our own mount namespace.
+ */
 static int try_overlay(const char *state_dir, const char *path)
 {
 	char *base SP_FREE = NULL;
@@ -123,7 +127,8 @@ static int try_overlay(const char *state_dir, const char *path)
 	    asprintf(&options, "lowerdir=/%s,upperdir=%s/u,workdir=%s/w,userxattr", path, base,
 		     base) < 0)
 		return -ENOMEM;
-	for (const char *const *part = (const char *const[]){ "u", "w", "m", NULL }; *part; part++) {
+	for (const char *const *part = (const char *const[]){ "u", "w", "m", NULL }; *part;
+	     part++) {
 		char *folder SP_FREE = NULL;
 
 		if (asprintf(&folder, "%s/%s", base, *part) < 0)
@@ -155,7 +160,10 @@ static int add_folder(struct fake_plan *plan, const char *state_dir, const char 
 	return rc || depth >= REBUILD_DEPTH ? rc : add_tree(plan, state_dir, path, depth + 1);
 }
 
-/* Plans one entry of the host's root (or below it) for an ordinary user. What is neither file, link nor folder is left out. */
+/*
+ * Plans one entry of the host's root (or below it) for an ordinary user. What is neither file,
+ * link nor folder is left out.
+ */
 static int add_entry(struct fake_plan *plan, const char *state_dir, int dir_fd, const char *folder,
 		     const char *name, int depth)
 {
@@ -181,7 +189,10 @@ static int add_entry(struct fake_plan *plan, const char *state_dir, int dir_fd, 
 	return add_layer(plan, FAKE_LAYER_LINK, path, strdup(target), 0);
 }
 
-/* Plans every entry of a folder of the host for an ordinary user. A folder that cannot be read stays empty. */
+/*
+ * Plans every entry of a folder of the host for an ordinary user. A folder
+ * that cannot be read stays empty.
+ */
 static int add_tree(struct fake_plan *plan, const char *state_dir, const char *folder, int depth)
 {
 	char *path SP_FREE = NULL;
@@ -226,7 +237,10 @@ static int add_whole(struct fake_plan *plan)
 	return rc;
 }
 
-/* Parts of /proc that act on the whole machine when root writes to them: all folders that are no process, and writable files. */
+/*
+ * Parts of /proc that act on the whole machine when root writes to them: all folders that are no
+ * process, and writable files.
+ */
 static bool proc_acts_on_host(int proc_fd, const char *name)
 {
 	static const char *const harmless[] = { "sysvipc", "tty", "pressure" };
@@ -269,7 +283,10 @@ static int plan_proc(struct fake_plan *plan)
 	return rc;
 }
 
-/* The lower layer shows the state folder, other sandboxes included, unless one of our own folders hides it. */
+/*
+ * The lower layer shows the state folder, other sandboxes included, unless one
+ * of our own folders hides it.
+ */
 static int plan_cover(struct fake_plan *plan, const char *state_dir)
 {
 	for (size_t i = 0; i < SP_COUNT(own_folders); i++) {
@@ -319,7 +336,10 @@ static int prepare_overlay(int dir_fd, const struct fake_layer *layer)
 	return 0;
 }
 
-/* A folder of the sandbox's own: in the upper layer it is opaque, so that nothing of the host's shows through. */
+/*
+ * A folder of the sandbox's own: in the upper layer it is opaque, so that nothing
+ * of the host's shows through.
+ */
 static int prepare_own(const struct fake_plan *plan, int dir_fd, const struct fake_layer *layer)
 {
 	char path[PATH_MAX];

@@ -160,7 +160,10 @@ int fake_pack_bytes(struct fake_pack *pack, const char *name, const void *data, 
 
 /* ---- attributes ---- */
 
-/* What makes a difference to whom is inside. The rest of an overlay's own attributes belong to this very mount. */
+/*
+ * What makes a difference to whom is inside. The rest of an overlay's own
+ * attributes belong to this very mount.
+ */
 static bool matters(const char *name)
 {
 	static const char *const whole[] = {
@@ -211,7 +214,9 @@ static int put_header(struct fake_pack *pack)
 	return library(pack, archive_write_header(pack->archive, pack->entry));
 }
 
-/* One of several names of a file that the archive has already: 1 when that was all there is to it. */
+/*
+ * One of several names of a file that the archive has already: 1 when that was all there is to it.
+ */
 static int put_link(struct fake_pack *pack, const struct stat *st)
 {
 	const char *first;
@@ -219,7 +224,8 @@ static int put_link(struct fake_pack *pack, const struct stat *st)
 
 	if (st->st_nlink < 2 || S_ISDIR(st->st_mode))
 		return 0;
-	rc = fake_inodes_meet(&pack->links, st->st_dev, st->st_ino, sp_buf_str(&pack->name), &first);
+	rc = fake_inodes_meet(&pack->links, st->st_dev, st->st_ino, sp_buf_str(&pack->name),
+			      &first);
 	if (rc < 0)
 		return latch(pack, rc);
 	if (!first)
@@ -314,8 +320,8 @@ static int put_file(struct fake_pack *pack, int fd, const struct stat *st)
 }
 
 /*
- * Opens a file or folder for reading, also one that shuts its owner out (which matters where we have no
- * privileges): for a moment its mode is opened. -errno.
+ * Opens a file or folder for reading, also one that shuts its owner out (which matters where we
+ * have no privileges): for a moment its mode is opened. -errno.
  */
 static int open_entry(int dir_fd, const char *name, mode_t mode)
 {
@@ -422,7 +428,8 @@ static int enter(struct fake_pack *pack, int fd, const struct stat *st)
 	return put_header(pack);
 }
 
-static int pack_folder(struct fake_pack *pack, int dir_fd, const char *name, const struct stat *seen)
+static int pack_folder(struct fake_pack *pack, int dir_fd, const char *name,
+		       const struct stat *seen)
 {
 	int fd = open_entry(dir_fd, name, seen->st_mode);
 	struct stat st;

@@ -2,8 +2,8 @@
 /*
  * Paths inside a sandbox, resolved by the kernel and never outside: with
  * namespaces its root is ours for the walk, so an absolute symlink leads where
- * it leads inside; in plain mode only the sandbox's two folders can be named, and a symlink out of them
- * is refused.
+ * it leads inside; in plain mode only the sandbox's two folders can be named, and a symlink out of
+ * them is refused.
  */
 #include <fakes/bash/internal.h>
 
@@ -78,7 +78,8 @@ int fake_path_error(struct sp_error *err, int rc, const char *path)
 	if (rc == -ENOENT || rc == -ENOTDIR)
 		return sp_error_set(err, SP_NOT_FOUND, "there is no %s", path);
 	if (rc == -EXDEV)
-		return sp_error_set(err, SP_DENIED, "%s is outside the sandbox's own folders", path);
+		return sp_error_set(err, SP_DENIED, "%s is outside the sandbox's own folders",
+				    path);
 	if (rc == -ELOOP)
 		return sp_error_set(err, SP_DENIED, "%s leads through a link that is not followed",
 				    path);
@@ -91,7 +92,10 @@ int fake_path_error(struct sp_error *err, int rc, const char *path)
 	return sp_error_set_errno(err, -rc, "cannot use %s", path);
 }
 
-/* Opens for reading what `fd` names: only a file or a folder, since opening anything else may do something. */
+/*
+ * Opens for reading what `fd` names: only a file or a folder, since opening
+ * anything else may do something.
+ */
 static int reopen(int fd, mode_t mode)
 {
 	char path[40];
@@ -144,7 +148,10 @@ void fake_dir_free(struct fake_dir_entry *entries, size_t len)
 
 static unsigned char type_of(mode_t mode)
 {
-	return S_ISREG(mode) ? DT_REG : S_ISDIR(mode) ? DT_DIR : S_ISLNK(mode) ? DT_LNK : DT_UNKNOWN;
+	return S_ISREG(mode)   ? DT_REG
+	       : S_ISDIR(mode) ? DT_DIR
+	       : S_ISLNK(mode) ? DT_LNK
+			       : DT_UNKNOWN;
 }
 
 static char *read_link(int dir_fd, const char *name)
@@ -211,8 +218,8 @@ static int read_dir(DIR *dir, struct fake_dir_entry **entries, size_t *len)
 	return 0;
 }
 
-int fake_dir_list(struct fake_sandbox *sandbox, const char *path, struct fake_dir_entry **ret_entries,
-		  size_t *ret_len, struct sp_error *err)
+int fake_dir_list(struct fake_sandbox *sandbox, const char *path,
+		  struct fake_dir_entry **ret_entries, size_t *ret_len, struct sp_error *err)
 {
 	struct fake_dir_entry *entries = NULL;
 	size_t len = 0;
@@ -280,7 +287,8 @@ static int split(const char *path, char **ret_folder, char **ret_name, struct sp
 	*ret_folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) :
 			      strdup(".");
 	*ret_name = strdup(name);
-	return *ret_folder && *ret_name ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a path");
+	return *ret_folder && *ret_name ? 0
+					: sp_error_set(err, SP_INTERNAL, "no memory for a path");
 }
 
 /* The folder, the target's kind, and a new file beside it. */
@@ -303,8 +311,8 @@ static int open_beside(struct fake_sandbox *sandbox, struct fake_upload *upload,
 	return upload->fd < 0 || fchmod(upload->fd, 0600) ? -errno : 0;
 }
 
-int fake_upload_open(struct fake_sandbox *sandbox, const char *path, struct fake_upload **ret_upload,
-		     struct sp_error *err)
+int fake_upload_open(struct fake_sandbox *sandbox, const char *path,
+		     struct fake_upload **ret_upload, struct sp_error *err)
 {
 	char *folder SP_FREE = NULL;
 	struct fake_upload *upload;
@@ -350,7 +358,8 @@ static void run_finish(struct fake_job *job)
 	struct fake_upload *upload = FAKE_CONTAINER(job, struct fake_upload, job);
 	int fd = SP_TAKE_FD(upload->fd);
 
-	if (close(fd) || renameat(upload->dir_fd, upload->temporary, upload->dir_fd, upload->name)) {
+	if (close(fd) ||
+	    renameat(upload->dir_fd, upload->temporary, upload->dir_fd, upload->name)) {
 		upload->error = -errno;
 		unlinkat(upload->dir_fd, upload->temporary, 0);
 	}

@@ -26,7 +26,10 @@ uint64_t fake_mark_new(void)
 	uint64_t mark;
 
 	sp_random(&mark, sizeof(mark));
-	/* Neither infinite nor negative when somebody reads it as signed, and never a number that people use. */
+	/*
+	 * Neither infinite nor negative when somebody reads it as signed, and
+	 * never a number that people use.
+	 */
 	return (mark >> 2) | (UINT64_C(1) << 61);
 }
 

@@ -60,7 +60,10 @@ static void announce(struct fake_pool *pool, struct fake_job *job)
 	pthread_mutex_lock(&pool->lock);
 	push(&pool->done, job);
 	pthread_mutex_unlock(&pool->lock);
-	/* Can only fail when the counter is at its ceiling, and then the descriptor is readable already. */
+	/*
+	 * Can only fail when the counter is at its ceiling, and then the
+	 * descriptor is readable already.
+	 */
 	(void)!write(pool->event_fd, &one, sizeof(one));
 }
 

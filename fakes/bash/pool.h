@@ -22,7 +22,10 @@ struct fake_job {
 
 /* Starts `threads` threads, each so much nicer than the caller. 0 or -errno. */
 int fake_pool_new(unsigned threads, int niceness, struct fake_pool **ret_pool);
-/* Waits for the jobs that run, drops none, and ends the threads. Finished jobs must have been collected. */
+/*
+ * Waits for the jobs that run, drops none, and ends the threads. Finished
+ * jobs must have been collected.
+ */
 void fake_pool_free(struct fake_pool *pool);
 /* Readable while finished jobs wait for fake_pool_collect(). */
 int fake_pool_fd(struct fake_pool *pool);

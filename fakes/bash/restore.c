@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots, restored: into the layers before they are mounted, into the memory-backed directory after. */
+/*
+ * Snapshots, restored: into the layers before they are mounted, into the
+ * memory-backed directory after.
+ */
 #include <fakes/bash/internal.h>
 
 #include <errno.h>
@@ -14,7 +17,10 @@
 struct fake_restore {
 	struct fake_sandbox *sandbox;
 	struct fake_unpack *unpack;
-	/* Upper layers by number, an ordinary user's root, the memory folder; -1 while they are not to be filled. */
+	/*
+	 * Upper layers by number, an ordinary user's root, the memory folder; -1
+	 * while they are not to be filled.
+	 */
 	int *layer_fds;
 	unsigned n_layers;
 	int root_fd;
@@ -33,10 +39,12 @@ int fake_archive_error(struct sp_error *err, int rc, const char *verb, const cha
 				    id);
 	case -EPERM:
 		return sp_error_set(err, SP_PROTOCOL,
-				    "cannot %s %s: the archive holds what does not belong there", verb, id);
+				    "cannot %s %s: the archive holds what does not belong there",
+				    verb, id);
 	case -EISDIR:
 		return sp_error_set(err, SP_CONFLICT,
-				    "cannot %s %s: a folder stands where the archive has a file", verb, id);
+				    "cannot %s %s: a folder stands where the archive has a file",
+				    verb, id);
 	default:
 		return sp_error_set_errno(err, -rc, "cannot %s %s", verb, id);
 	}
@@ -61,8 +69,8 @@ static enum fake_place here(int fd, const char *rest, int *ret_fd, const char **
 	return FAKE_PLACE_HERE;
 }
 
-static enum fake_place place_layer(const struct fake_restore *restore, const char *rest, int *ret_fd,
-				   const char **ret_rest)
+static enum fake_place place_layer(const struct fake_restore *restore, const char *rest,
+				   int *ret_fd, const char **ret_rest)
 {
 	char *end;
 	unsigned long number = strtoul(rest, &end, 10);
@@ -95,19 +103,26 @@ static enum fake_place place(void *arg, const char *name, int *ret_fd, const cha
 		return FAKE_PLACE_LATER;
 	if (rest)
 		return here(restore->memory_fd, rest, ret_fd, ret_rest);
-	/* Environments are kept as the service keeps them, and of no use to us: processes are not brought back. */
+	/*
+	 * Environments are kept as the service keeps them, and of no use to us:
+	 * processes are not brought back.
+	 */
 	restore->ended = !strcmp(name, "end");
 	return FAKE_PLACE_SKIP;
 }
 
-/* What made the archive must be what restores it; the number of files that are no news comes from there. */
+/*
+ * What made the archive must be what restores it; the number of files that
+ * are no news comes from there.
+ */
 static int read_about(struct fake_restore *restore)
 {
 	struct fake_sandbox *sandbox = restore->sandbox;
 	struct sp_buf ours SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FAKE_ABOUT_MAX);
 	char *about SP_FREE = malloc(FAKE_ABOUT_MAX);
 	const char *base;
-	int rc = about ? fake_unpack_bytes(restore->unpack, "about", about, FAKE_ABOUT_MAX) : -ENOMEM;
+	int rc = about ? fake_unpack_bytes(restore->unpack, "about", about, FAKE_ABOUT_MAX)
+		       : -ENOMEM;
 
 	if (rc)
 		return rc;
@@ -131,7 +146,9 @@ int fake_restore_open(struct fake_sandbox *sandbox, struct fake_restore **ret_re
 	int rc = restore ? 0 : -ENOMEM;
 
 	if (!rc) {
-		*restore = (struct fake_restore){ .sandbox = sandbox, .root_fd = -1, .memory_fd = -1 };
+		*restore = (struct fake_restore){
+			.sandbox = sandbox, .root_fd = -1, .memory_fd = -1
+		};
 		restore->layer_fds = calloc(engine->plan.overlays + 1, sizeof(int));
 		rc = restore->layer_fds ? 0 : -ENOMEM;
 	}
@@ -200,8 +217,9 @@ int fake_restore_memory(struct fake_restore *restore, struct sp_error *err)
 	int rc = 0;
 
 	restore->late = true;
-	restore->memory_fd = openat(plain ? sandbox->memory_fd : sandbox->root_fd, plain ? "." : "dev",
-				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	restore->memory_fd =
+		openat(plain ? sandbox->memory_fd : sandbox->root_fd, plain ? "." : "dev",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (restore->memory_fd < 0)
 		rc = -errno;
 	if (!rc)

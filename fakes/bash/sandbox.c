@@ -30,7 +30,8 @@ static void start_job(struct fake_sandbox *sandbox, void (*run)(struct fake_job 
 
 	sandbox->busy = true;
 	sandbox->job = (struct fake_job){ .run = run, .done = done };
-	fake_pool_submit(sandbox->archive_fd >= 0 ? engine->slow_pool : engine->pool, &sandbox->job);
+	fake_pool_submit(sandbox->archive_fd >= 0 ? engine->slow_pool : engine->pool,
+			 &sandbox->job);
 }
 
 /* The sandbox's layers: as they are at first, or from an archive. Pool. */
@@ -234,8 +235,12 @@ void fake_sandbox_advance(struct fake_sandbox *sandbox)
 	if (!sandbox->ending || sandbox->busy || sandbox->removed)
 		return;
 	kill_all(sandbox);
-	/* Commands are our children: process 1 cannot end before they are reaped. Captures look inside. */
-	if (sandbox->busy || !LIST_EMPTY(&sandbox->archivings) || sandbox->init_pid || sandbox->n_live || (plain && !sandbox->swept))
+	/*
+	 * Commands are our children: process 1 cannot end before they are
+	 * reaped. Captures look inside.
+	 */
+	if (sandbox->busy || !LIST_EMPTY(&sandbox->archivings) || sandbox->init_pid ||
+	    sandbox->n_live || (plain && !sandbox->swept))
 		return;
 	sandbox->removed = true;
 	close_inside(sandbox);

@@ -222,8 +222,9 @@ static SP_UNUSED void expect(struct fake_sandbox *sandbox, const char *text, int
 	struct run run = start(sandbox, text);
 
 	finish(&run);
-	check(run.code == code, line, text, "code %d, expected %d; stdout \"%.200s\" stderr \"%.200s\"",
-	      run.code, code, sp_buf_str(&run.text[0]), sp_buf_str(&run.text[1]));
+	check(run.code == code, line, text,
+	      "code %d, expected %d; stdout \"%.200s\" stderr \"%.200s\"", run.code, code,
+	      sp_buf_str(&run.text[0]), sp_buf_str(&run.text[1]));
 	if (out)
 		check(!strcmp(sp_buf_str(&run.text[0]), out), line, text,
 		      "stdout \"%.400s\", expected \"%.400s\"; stderr \"%.200s\"",
@@ -339,7 +340,10 @@ static SP_UNUSED int run_case(const struct helper_case *which, enum fake_mode mo
 		fprintf(stderr, "engine: %s\n", err.message);
 		return 1;
 	}
-	/* By what the engine took, whatever was asked for: a case for namespaces would find the host in plain mode. */
+	/*
+	 * By what the engine took, whatever was asked for: a case for namespaces would
+	 * find the host in plain mode.
+	 */
 	if (which->modes && !(which->modes & (plain() ? PLAIN : NAMESPACES))) {
 		fprintf(stderr, "%s never runs in this mode\n", which->name);
 		fake_engine_free(engine);
@@ -348,7 +352,8 @@ static SP_UNUSED int run_case(const struct helper_case *which, enum fake_mode mo
 	fds = sp_count_fds();
 	which->run();
 	if (strcmp(which->name, "left"))
-		CHECK(sp_count_fds() == fds, "%d descriptors before, %d after", fds, sp_count_fds());
+		CHECK(sp_count_fds() == fds, "%d descriptors before, %d after", fds,
+		      sp_count_fds());
 	fake_engine_free(engine);
 	check_childless();
 	return failures ? 1 : 0;

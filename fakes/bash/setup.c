@@ -45,8 +45,9 @@
  * trace a process that has more capabilities.
  */
 static const int keep_caps[] = {
-	CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER,	    CAP_FSETID,	    CAP_KILL,	 CAP_SETGID,
-	CAP_SETUID, CAP_SETPCAP,      CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_SETFCAP, CAP_IPC_OWNER,
+	CAP_CHOWN,   CAP_DAC_OVERRIDE, CAP_FOWNER,  CAP_FSETID,		  CAP_KILL,
+	CAP_SETGID,  CAP_SETUID,       CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT,
+	CAP_SETFCAP, CAP_IPC_OWNER,
 };
 
 static bool keeps(int cap)
@@ -105,7 +106,10 @@ FAKE_CHILD_CODE static int make_read_only(const char *point)
 	return (int)syscall(SYS_mount_setattr, AT_FDCWD, point, 0, &attributes, sizeof(attributes));
 }
 
-/* The number of our parent as the host's /proc tells it: in a new pid namespace getppid() is 0 whoever lives. */
+/*
+ * The number of our parent as the host's /proc tells it: in a new pid namespace
+ * getppid() is 0 whoever lives.
+ */
 FAKE_CHILD_CODE static long parent_number(void)
 {
 	char text[1024];
@@ -123,7 +127,10 @@ FAKE_CHILD_CODE static long parent_number(void)
 	return number;
 }
 
-/* From here on the sandbox dies with the server; if the server died before, there is nothing to build. */
+/*
+ * From here on the sandbox dies with the server; if the server died
+ * before, there is nothing to build.
+ */
 FAKE_CHILD_CODE static int follow_server(struct fake_setup *setup)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))

@@ -45,7 +45,9 @@ static struct fake_sandbox *restore(const char *path)
 /* A restore that must fail with this code; what is left of it is ended. */
 static void refuse_restore(const char *path, uint64_t limit, int code, const char *what)
 {
-	struct fake_sandbox_options options = { .id = "refused", .archive = path, .archive_limit = limit };
+	struct fake_sandbox_options options = { .id = "refused",
+						.archive = path,
+						.archive_limit = limit };
 	struct outcome made = { 0 };
 	struct fake_sandbox *sandbox = NULL;
 	struct sp_error err = SP_ERROR_INIT;
@@ -97,8 +99,8 @@ static void same(struct fake_sandbox *a, struct fake_sandbox *b, const char *tex
 	CHECK(ra.text[0].len, "`%s` says nothing: %s", text, sp_buf_str(&ra.text[1]));
 	CHECK(ra.code == rb.code && ra.text[0].len == rb.text[0].len &&
 		      !memcmp(ra.text[0].data, rb.text[0].data, ra.text[0].len),
-	      "`%s`: before\n%.1500s\nafter\n%.1500s%.500s", text, sp_buf_str(&ra.text[0]), sp_buf_str(&rb.text[0]),
-	      sp_buf_str(&rb.text[1]));
+	      "`%s`: before\n%.1500s\nafter\n%.1500s%.500s", text, sp_buf_str(&ra.text[0]),
+	      sp_buf_str(&rb.text[0]), sp_buf_str(&rb.text[1]));
 	run_done(&ra);
 	run_done(&rb);
 }
@@ -106,7 +108,9 @@ static void same(struct fake_sandbox *a, struct fake_sandbox *b, const char *tex
 /* Where a command finds the memory-backed directory. */
 #define MEMORY_SH "M=/dev; [[ -w $HOME/../dev && $HOME = */home ]] && M=$HOME/../dev; "
 
-/* Names, kinds, modes, links, owners, sizes, times of all below a folder, and what the files hold. */
+/*
+ * Names, kinds, modes, links, owners, sizes, times of all below a folder, and what the files hold.
+ */
 #define MANIFEST                                                                                   \
 	"find . -mindepth 1 -type d -printf '%P|d|%m|%n|%U|%G|%T@\\n' -o -mindepth 1 "           \
 	"-printf '%P|%y|%m|%n|%U|%G|%s|%T@|%l\\n' | LC_ALL=C sort; "                             \
@@ -122,8 +126,9 @@ static void case_kinds(void)
 	struct run sleeper;
 
 	EXPECT(source,
-	       MEMORY_SH "mkdir $M/keep && echo 'in-memory-7' >$M/keep/secret && chmod 700 $M/keep && "
-			 "echo 'on-disk-7' >file && echo tmp >tmpfile",
+	       MEMORY_SH
+	       "mkdir $M/keep && echo 'in-memory-7' >$M/keep/secret && chmod 700 $M/keep && "
+	       "echo 'on-disk-7' >file && echo tmp >tmpfile",
 	       0, "");
 	sleeper = start(source, "TOLD='only-told-7' exec sleep 1000");
 	EXPECT(source, "until pgrep -f 'sleep 100[0]' >/dev/null; do :; done", 0, "");
@@ -156,11 +161,14 @@ static void case_tree(void)
 	struct fake_sandbox *source = make(), *copy;
 
 	EXPECT(source,
-	       "mkdir -p d/e/f; echo one >d/one; ln d/one d/e/again; ln d/one third; echo x >d/e/f/x; "
+	       "mkdir -p d/e/f; echo one >d/one; ln d/one d/e/again; ln d/one third; echo x "
+	       ">d/e/f/x; "
 	       "ln -s ../nowhere d/dangling; ln -s /etc d/away; mkfifo -m 640 d/pipe; "
-	       "chmod 4711 d/one; chmod 0500 d/e; touch -d '2001-02-03 04:05:06.789012345' d/e/f/x d/e/f; "
+	       "chmod 4711 d/one; chmod 0500 d/e; touch -d '2001-02-03 04:05:06.789012345' d/e/f/x "
+	       "d/e/f; "
 	       "mkdir -m 1777 sticky; mkdir empty; : >nothing; "
-	       "truncate -s 20M sparse; printf tail >>sparse; truncate -s 30M sparse; truncate -s 5M hole; "
+	       "truncate -s 20M sparse; printf tail >>sparse; truncate -s 30M sparse; truncate -s "
+	       "5M hole; "
 	       "head -c 3000000 /dev/urandom >big; head -c 700 /dev/urandom >small; chmod 0 small",
 	       0, "");
 	if (geteuid() == 0)
@@ -171,8 +179,8 @@ static void case_tree(void)
 	EXPECT(copy, "[ d/one -ef d/e/again -a d/one -ef third ] && stat -c %h third", 0, "3\n");
 	EXPECT(copy, "[ $(stat -c %b sparse) -lt 1000 ] && tail -c +20971521 sparse | head -c 4", 0,
 	       "tail");
-	CHECK(census(source).files == census(copy).files, "files: %zu and %zu", census(source).files,
-	      census(copy).files);
+	CHECK(census(source).files == census(copy).files, "files: %zu and %zu",
+	      census(source).files, census(copy).files);
 	EXPECT(copy, "echo two >d/one && rm third && chmod 700 d/e && rm -r d/e", 0, "");
 	EXPECT(source, "cat d/one third d/e/f/x", 0, "one\none\nx\n");
 	EXPECT(source, "echo three >d/one", 0, "");
@@ -197,8 +205,8 @@ static void case_full(void)
 	rc = capture_limited(source, FAKE_FILESYSTEM, path, 50000, &err);
 	CHECK(rc == SP_IO && err.sys_errno == ENOSPC, "%d %d %s", rc, err.sys_errno, err.message);
 	CHECK(access(path, F_OK), "a part of an archive was left");
-	CHECK(fake_sandbox_state(source) == FAKE_RUNNING && census(source).files == 1, "%s, %zu files",
-	      fake_state_name(fake_sandbox_state(source)), census(source).files);
+	CHECK(fake_sandbox_state(source) == FAKE_RUNNING && census(source).files == 1,
+	      "%s, %zu files", fake_state_name(fake_sandbox_state(source)), census(source).files);
 	capture(source, FAKE_FILESYSTEM, path);
 	refuse_restore(path, 50000, SP_IO, "a disk that becomes full");
 	destroy(restore(path));
@@ -213,17 +221,23 @@ static void case_whiteouts(void)
 	const char *path = archive_path("whiteouts");
 	struct fake_sandbox *source = make(), *copy;
 
-	/* An ordinary user owns nothing of the host's; there the folders of the sandbox itself are what can be taken away. */
+	/*
+	 * An ordinary user owns nothing of the host's; there the folders of the sandbox
+	 * itself are what can be taken away.
+	 */
 	EXPECT(source,
-	       "if rm -f /etc/hostname 2>/dev/null && [ ! -e /etc/hostname ]; then rm -rf /etc/alternatives "
-	       "/etc/default && mkdir -m 711 /etc/alternatives && echo mine >/etc/alternatives/mine && "
+	       "if rm -f /etc/hostname 2>/dev/null && [ ! -e /etc/hostname ]; then rm -rf "
+	       "/etc/alternatives "
+	       "/etc/default && mkdir -m 711 /etc/alternatives && echo mine "
+	       ">/etc/alternatives/mine && "
 	       "echo file >/etc/default; mv /etc/profile /etc/moved; echo more >>/etc/passwd; fi; "
 	       "rm -rf /run; rmdir /tmp; ln -s root /tmp; mkdir -m 750 /run /made; true",
 	       0, "");
 	capture(source, FAKE_FILESYSTEM, path);
 	copy = restore(path);
-	same(source, copy, "ls -lan --time-style=full-iso /etc /etc/alternatives /etc/default /run /made "
-			   "/tmp 2>&1 | grep -v '^total'");
+	same(source, copy,
+	     "ls -lan --time-style=full-iso /etc /etc/alternatives /etc/default /run /made "
+	     "/tmp 2>&1 | grep -v '^total'");
 	same(source, copy, "ls -la -I proc -I dev / | awk '{print $1, $2, $3, $4, $9, $10, $11}'; "
 			   "cat /etc/passwd /etc/moved /etc/profile 2>&1 | sha256sum");
 	/* The same once more, from what was restored. */
@@ -231,8 +245,9 @@ static void case_whiteouts(void)
 	capture(copy, FAKE_RUNTIME, path);
 	destroy(copy);
 	copy = restore(path);
-	same(source, copy, "ls -lan --time-style=full-iso /etc /etc/alternatives /run /tmp 2>&1 | grep -v "
-			   "'^total'");
+	same(source, copy,
+	     "ls -lan --time-style=full-iso /etc /etc/alternatives /run /tmp 2>&1 | grep -v "
+	     "'^total'");
 	destroy(copy);
 	destroy(source);
 	archive_remove(path);
@@ -247,17 +262,21 @@ static void case_names(void)
 	EXPECT(source,
 	       "mkdir -p names links; cd names; for ((i=1;i<256;i++)); do ((i==47)) && continue; "
 	       "printf -v x '\\x%x' $i; printf -v n \"$x\"; printf -v m \"a$x$x b\"; "
-	       "[[ $n = . ]] || printf %s $i >./\"$n\"; mkdir ./\"d$m\"; printf %s $i >./\"d$m/$m\"; "
+	       "[[ $n = . ]] || printf %s $i >./\"$n\"; mkdir ./\"d$m\"; printf %s $i "
+	       ">./\"d$m/$m\"; "
 	       "ln -s \"$m\" ../links/\"$m\"; ln ./\"d$m/$m\" ../links/\"h$m\"; done; "
-	       "printf -v long '%0255d' 0; echo x >$long; printf -v wide '\\xf0\\x9f\\x98\\x80%.0s' {1..63}; "
+	       "printf -v long '%0255d' 0; echo x >$long; printf -v wide "
+	       "'\\xf0\\x9f\\x98\\x80%.0s' {1..63}; "
 	       "echo y >$wide; ln -s \"$(printf '%04000d' 7)\" far; "
 	       "truncate -s 1M $'sparse \\xff\\n'; printf z >>$'sparse \\xff\\n'",
 	       0, "");
 	capture(source, FAKE_FILESYSTEM, path);
 	copy = restore(path);
 	same(source, copy,
-	     "find . -mindepth 1 -type d -printf '%P|%m|%n|%T@\\0' -o -mindepth 1 -printf '%P|%y|%m|%n|%s|%T@|%l\\0' | "
-	     "LC_ALL=C sort -z | sha256sum; find . -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum | sha256sum; find . | wc -l");
+	     "find . -mindepth 1 -type d -printf '%P|%m|%n|%T@\\0' -o -mindepth 1 -printf "
+	     "'%P|%y|%m|%n|%s|%T@|%l\\0' | "
+	     "LC_ALL=C sort -z | sha256sum; find . -type f -print0 | LC_ALL=C sort -z | xargs -0r "
+	     "sha256sum | sha256sum; find . | wc -l");
 	destroy(copy);
 	destroy(source);
 	archive_remove(path);
@@ -268,10 +287,12 @@ static void case_deep(void)
 {
 	const char *path = archive_path("deep");
 	struct fake_sandbox *source = make(), *copy;
-	static const char walk[] = "n=0; while cd -P -- */ 2>/dev/null; do ((n++)); done; echo $n; cat deep";
+	static const char walk[] =
+		"n=0; while cd -P -- */ 2>/dev/null; do ((n++)); done; echo $n; cat deep";
 
 	EXPECT(source,
-	       "printf -v name '%0200d' 0; for ((i=0;i<120;i++)); do mkdir $name && cd -P $name || exit 9; "
+	       "printf -v name '%0200d' 0; for ((i=0;i<120;i++)); do mkdir $name && cd -P $name || "
+	       "exit 9; "
 	       "done 2>/dev/null; echo down here >deep",
 	       0, "");
 	EXPECT(source, walk, 0, "120\ndown here\n");
@@ -299,8 +320,9 @@ static void case_kinds_of_files(void)
 	capture(source, FAKE_FILESYSTEM, path);
 	copy = restore(path);
 	same(source, copy, "stat -c '%n %F %a %Y' f g s x");
-	same(source, copy, "python3 -c 'import os\n"
-			   "print([(n, os.getxattr(\"x\", n)) for n in sorted(os.listxattr(\"x\"))])'");
+	same(source, copy,
+	     "python3 -c 'import os\n"
+	     "print([(n, os.getxattr(\"x\", n)) for n in sorted(os.listxattr(\"x\"))])'");
 	destroy(copy);
 	destroy(source);
 	archive_remove(path);
@@ -313,7 +335,9 @@ static void case_busy(void)
 	struct fake_sandbox *source = make(), *copy;
 	struct run writer;
 
-	EXPECT(source, "mkdir a b; for i in {1..300}; do echo $i >a/$i; head -c 20000 /dev/zero >b/$i; done",
+	EXPECT(source,
+	       "mkdir a b; for i in {1..300}; do echo $i >a/$i; head -c 20000 /dev/zero >b/$i; "
+	       "done",
 	       0, "");
 	writer = start(source, "while :; do for i in {1..300}; do mv a/$i b/x$i; : >b/$i; "
 			       "head -c 30000 /dev/zero >>b/$i; mv b/x$i a/$i; done; done");
@@ -352,7 +376,8 @@ static void case_ended(void)
 	await(&ended);
 	CHECK(taken.done && taken.rc == SP_CONFLICT, "%d %s", taken.rc, taken.err.message);
 	CHECK(access(path, F_OK), "an archive of a sandbox that ended was left");
-	CHECK(fake_sandbox_capture(source, FAKE_RUNTIME, path, 0, note, &taken, &err) == SP_CONFLICT,
+	CHECK(fake_sandbox_capture(source, FAKE_RUNTIME, path, 0, note, &taken, &err) ==
+		      SP_CONFLICT,
 	      "an ended one was captured");
 	fake_sandbox_free(source);
 }
@@ -385,7 +410,8 @@ static void case_refused(void)
 	await(&made);
 	CHECK(!made.rc, "%s", made.err.message);
 	destroy(held);
-	CHECK(!fake_sandbox_create(engine, &(struct fake_sandbox_options){ .id = "held", .held = true },
+	CHECK(!fake_sandbox_create(engine,
+				   &(struct fake_sandbox_options){ .id = "held", .held = true },
 				   note, &made, &held, &err),
 	      "%s", err.message);
 	made.done = false;
@@ -407,7 +433,10 @@ static void case_damaged(void)
 	EXPECT(source, "for i in {1..20}; do echo content >$i; done", 0, "");
 	capture(source, FAKE_RUNTIME, path);
 	CHECK(!sp_read_file(path, OUTPUT_CEILING, &whole, &err), "%s", err.message);
-	/* The last 1,024 bytes are the end marks of a tar, the 512 or 1,024 before them the entry `end`. */
+	/*
+	 * The last 1,024 bytes are the end marks of a tar, the 512 or 1,024
+	 * before them the entry `end`.
+	 */
 	for (size_t len = 0; len + 2048 < whole.len; len += len < 8192 ? 512 : 4999) {
 		CHECK(!sp_write_file(path, whole.data, len, 0600, &err), "%s", err.message);
 		refuse_restore(path, 0, SP_PROTOCOL, "cut off");
@@ -433,7 +462,8 @@ struct evil {
 	bool hard;
 };
 
-static void add_entry(struct archive *to, const char *name, mode_t type, const char *link, bool hard)
+static void add_entry(struct archive *to, const char *name, mode_t type, const char *link,
+		      bool hard)
 {
 	struct archive_entry *entry = archive_entry_new();
 
@@ -446,7 +476,8 @@ static void add_entry(struct archive *to, const char *name, mode_t type, const c
 	if (S_ISCHR(type) || S_ISBLK(type))
 		archive_entry_set_rdev(entry, makedev(1, 3));
 	archive_entry_set_size(entry, S_ISREG(type) && !hard ? 4 : 0);
-	CHECK(archive_write_header(to, entry) == ARCHIVE_OK, "%s: %s", name, archive_error_string(to));
+	CHECK(archive_write_header(to, entry) == ARCHIVE_OK, "%s: %s", name,
+	      archive_error_string(to));
 	if (S_ISREG(type) && !hard)
 		archive_write_data(to, "evil", 4);
 	archive_entry_free(entry);
@@ -457,7 +488,8 @@ static void add_evil(struct archive *to, const struct evil *evil)
 	const char *prefix = plain() ? "home" : "l/0";
 	char name[256], link[256] = "", via[256];
 
-	snprintf(name, sizeof(name), "%s%s", evil->name[0] == '+' ? prefix : "", evil->name + (evil->name[0] == '+'));
+	snprintf(name, sizeof(name), "%s%s", evil->name[0] == '+' ? prefix : "",
+		 evil->name + (evil->name[0] == '+'));
 	if (evil->link)
 		snprintf(link, sizeof(link), "%s%s", evil->link[0] == '+' ? prefix : "",
 			 evil->link + (evil->link[0] == '+'));
@@ -496,7 +528,10 @@ static void slip_in(const char *from_path, const char *to_path, const struct evi
 
 static void case_hostile(void)
 {
-	/* What must stay as it is lies beside the sandboxes: four levels up from a layer, two from a home. */
+	/*
+	 * What must stay as it is lies beside the sandboxes: four levels up
+	 * from a layer, two from a home.
+	 */
 	static const struct evil table[] = {
 		{ "up and out", NULL, NULL, "+/../../../../victim", S_IFREG, NULL, false },
 		{ "up and out of a home", NULL, NULL, "+/../../victim", S_IFREG, NULL, false },
@@ -508,13 +543,17 @@ static void case_hostile(void)
 		{ "no such layer", NULL, NULL, "l/77/x", S_IFREG, NULL, false },
 		{ "no number", NULL, NULL, "l/x/x", S_IFREG, NULL, false },
 		{ "a place that is a file", NULL, NULL, "+", S_IFREG, NULL, false },
-		{ "through a link to a folder", "/out", "../../../..", "+/out/victim", S_IFREG, NULL, false },
-		{ "through an absolute link", "/out", "/tmp", "+/out/victim", S_IFREG, NULL, false },
+		{ "through a link to a folder", "/out", "../../../..", "+/out/victim", S_IFREG,
+		  NULL, false },
+		{ "through an absolute link", "/out", "/tmp", "+/out/victim", S_IFREG, NULL,
+		  false },
 		{ "a folder over a link", "/out", "/tmp", "+/out", S_IFDIR, NULL, false },
 		{ "below a link to itself", "/out", ".", "+/out/x", S_IFREG, NULL, false },
-		{ "a name for what is outside", NULL, NULL, "+/x", S_IFREG, "+/../../../../victim", true },
+		{ "a name for what is outside", NULL, NULL, "+/x", S_IFREG, "+/../../../../victim",
+		  true },
 		{ "a name for a place of nobody", NULL, NULL, "+/x", S_IFREG, "/etc/passwd", true },
-		{ "a name through a link", "/out", "../../../..", "+/x", S_IFREG, "+/out/victim", true },
+		{ "a name through a link", "/out", "../../../..", "+/x", S_IFREG, "+/out/victim",
+		  true },
 		{ "a device", NULL, NULL, "+/null", S_IFCHR, NULL, false },
 		{ "a disk", NULL, NULL, "+/sda", S_IFBLK, NULL, false },
 	};
@@ -534,7 +573,8 @@ static void case_hostile(void)
 		refuse_restore(evil_path, 0, SP_PROTOCOL, table[i].what);
 		archive_remove(evil_path);
 	}
-	CHECK(!sp_read_file(victim, 100, &bytes, &err) && bytes.len == 8 && !memcmp(bytes.data, "innocent", 8),
+	CHECK(!sp_read_file(victim, 100, &bytes, &err) && bytes.len == 8 &&
+		      !memcmp(bytes.data, "innocent", 8),
 	      "the victim was touched: %s", err.message);
 	sp_bytes_done(&bytes);
 	unlink(victim);

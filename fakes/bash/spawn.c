@@ -65,7 +65,10 @@ FAKE_CHILD_CODE static int put_fd(int fd, int number)
 	return syscall(SYS_dup3, fd, number, 0) < 0;
 }
 
-/* Standard input is opened inside: the host's node, handed over, could be chmod'ed through /proc/self/fd/0. */
+/*
+ * Standard input is opened inside: the host's node, handed over, could be
+ * chmod'ed through /proc/self/fd/0.
+ */
 FAKE_CHILD_CODE static int place_fds(struct fake_spawn *spawn)
 {
 	int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null",
@@ -144,7 +147,10 @@ static void bury(int pid_fd)
 	close(pid_fd);
 }
 
-/* As root our thread enters the pid namespace for a moment. Its next child would land in the sandbox: the way back must not fail. */
+/*
+ * As root our thread enters the pid namespace for a moment. Its next child would land in the
+ * sandbox: the way back must not fail.
+ */
 static void birth_direct(struct birth *birth)
 {
 	struct fake_engine *engine = birth->engine;
@@ -180,8 +186,8 @@ FAKE_CHILD_CODE static int midwife(void *arg)
 static void birth_by_midwife(struct birth *birth)
 {
 	int pid_fd = -1;
-	pid_t pid = __clone(midwife, birth->engine->stack + 2 * FAKE_STACK, BIRTH_FLAGS | CLONE_PIDFD,
-			  birth, &pid_fd);
+	pid_t pid = __clone(midwife, birth->engine->stack + 2 * FAKE_STACK,
+			    BIRTH_FLAGS | CLONE_PIDFD, birth, &pid_fd);
 
 	if (pid < 0) {
 		birth->error = errno;

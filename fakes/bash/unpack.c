@@ -24,7 +24,10 @@
 /* Trees may be deeper than any single path. */
 #define PATH_CEILING ((size_t)16 << 20)
 
-/* A folder that we are in; what it gets in the end is set when we leave it, since its content changes it. */
+/*
+ * A folder that we are in; what it gets in the end is set when we leave it,
+ * since its content changes it.
+ */
 struct folder {
 	struct folder *up;
 	int fd;
@@ -68,7 +71,8 @@ int fake_unpack_open(int fd, const struct fake_unpack_rules *rules, uint64_t lim
 		rc = -ENOMEM;
 	else if (archive_read_support_format_tar(unpack->archive) != ARCHIVE_OK ||
 		 archive_read_support_format_empty(unpack->archive) != ARCHIVE_OK ||
-		 (rules->compressed && archive_read_support_filter_gzip(unpack->archive) < ARCHIVE_WARN))
+		 (rules->compressed &&
+		  archive_read_support_filter_gzip(unpack->archive) < ARCHIVE_WARN))
 		rc = -ENOMEM;
 	else if (archive_read_open_fd(unpack->archive, fd, BLOCK) != ARCHIVE_OK)
 		rc = -EBADMSG;
@@ -81,8 +85,9 @@ int fake_unpack_open(int fd, const struct fake_unpack_rules *rules, uint64_t lim
 }
 
 /*
- * Texts of an entry as bytes. The library gives them so where the archive says that they are bytes; where it says
- * that they are UTF-8 it would convert them to the locale, which a server has none of.
+ * Texts of an entry as bytes. The library gives them so where the archive says that they are bytes;
+ * where it says that they are UTF-8 it would convert them to the locale, which a server has none
+ * of.
  */
 static const char *bytes_of(const char *bytes, const char *utf8)
 {
@@ -216,7 +221,10 @@ static int open_or_make(struct fake_unpack *unpack, const char *part, size_t len
 	return open_part(unpack->folder->fd, part, len);
 }
 
-/* Leaves all folders that are not on the way to `path`; what is left of it from the last one. 0 or -errno. */
+/*
+ * Leaves all folders that are not on the way to `path`; what is left of it
+ * from the last one. 0 or -errno.
+ */
 static int go_up(struct fake_unpack *unpack, const char *path, const char **ret_rest)
 {
 	const char *here = sp_buf_str(&unpack->path);
@@ -323,7 +331,7 @@ static int finish_node(const struct fake_unpack *unpack, const char *name, bool 
 #define REPLACING(unpack, leaf, make)                                                              \
 	({                                                                                         \
 		int made_ = (make);                                                                \
-		if (made_ < 0 && errno == EEXIST && !unlinkat((unpack)->folder->fd, (leaf), 0))     \
+		if (made_ < 0 && errno == EEXIST && !unlinkat((unpack)->folder->fd, (leaf), 0))    \
 			made_ = (make);                                                            \
 		made_ < 0 ? -errno : made_;                                                        \
 	})
@@ -356,7 +364,10 @@ static int write_content(struct fake_unpack *unpack, int fd)
 	size_t len;
 	int rc;
 
-	while ((rc = archive_read_data_block(unpack->archive, &data, &len, &offset)) == ARCHIVE_OK) {
+	for (;;) {
+		rc = archive_read_data_block(unpack->archive, &data, &len, &offset);
+		if (rc != ARCHIVE_OK)
+			break;
 		if (atomic_load_explicit(unpack->stop, memory_order_relaxed))
 			return -ECANCELED;
 		rc = write_block(unpack, fd, data, len, offset);

@@ -24,9 +24,9 @@ static void measured_capabilities(struct sp_capabilities *capabilities)
 static const struct fault_hooks measured = { .capabilities = measured_capabilities };
 FAULT_WRAP(wrap_measured, measured)
 
-static int env_set_nothing(struct fault_sandbox *sandbox SP_UNUSED, const struct sp_env *env SP_UNUSED,
-			   size_t n_env SP_UNUSED, struct sp_cancel *cancel SP_UNUSED,
-			   struct sp_error *err SP_UNUSED)
+static int env_set_nothing(struct fault_sandbox *sandbox SP_UNUSED,
+			   const struct sp_env *env SP_UNUSED, size_t n_env SP_UNUSED,
+			   struct sp_cancel *cancel SP_UNUSED, struct sp_error *err SP_UNUSED)
 {
 	return 0;
 }
@@ -106,12 +106,12 @@ FAULT_WRAP(wrap_silent, silent)
 	  .cases = FAULT_LIST(case_), .seam = SP_FAULT_PROVIDER, .wrap_provider = wrap_ }
 
 static const struct sp_fault faults[] = {
-	CAPS("caps-follow-alone", wrap_follow, "C1", "follow says the opposite of what it follows from.",
-	     "caps.declared.consistent"),
+	CAPS("caps-follow-alone", wrap_follow, "C1",
+	     "follow says the opposite of what it follows from.", "caps.declared.consistent"),
 	CAPS("caps-instances-differ", wrap_measured, "C2", "Each instance declares something else.",
 	     "caps.declared.constant"),
-	CAPS("caps-env-does-nothing", wrap_env_nothing, "C3", "env is declared and env_set does nothing.",
-	     "caps.true.basics"),
+	CAPS("caps-env-does-nothing", wrap_env_nothing, "C3",
+	     "env is declared and env_set does nothing.", "caps.true.basics"),
 	CAPS("caps-port-is-another", wrap_port, "C3", "port_connect gives the next port.",
 	     "caps.true.ports"),
 	CAPS("caps-fork-is-empty", wrap_fork_empty, "C3", "A fork lacks the source's files.",

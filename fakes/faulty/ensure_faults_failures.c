@@ -7,8 +7,9 @@
 
 /* ---- Steps whose failure is not told ---- */
 
-static int get_or_none(struct fault_ensure_call *call, const char *key, struct sp_record *ret_record,
-		       bool *ret_found, struct sp_cancel *cancel, struct sp_error *err)
+static int get_or_none(struct fault_ensure_call *call, const char *key,
+		       struct sp_record *ret_record, bool *ret_found, struct sp_cancel *cancel,
+		       struct sp_error *err)
 {
 	(void)err;
 	if (fault_asked_get(call, key, ret_record, ret_found, cancel, NULL))

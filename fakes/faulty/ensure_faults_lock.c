@@ -149,7 +149,8 @@ static int bootstrap_under_caller(struct fault_ensure_call *call, struct sp_sand
 				  struct sp_cancel *cancel, struct sp_error *err)
 {
 	(void)cancel;
-	return call->asked->bootstrap(call->asked->bootstrap_arg, sandbox, call->asked->cancel, err);
+	return call->asked->bootstrap(call->asked->bootstrap_arg, sandbox, call->asked->cancel,
+				      err);
 }
 ENSURE_HOOKS(lost_lease_late, .bootstrap = bootstrap_under_caller)
 
@@ -176,7 +177,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "lock-of-one-process",
-		.summary = "A lock that excludes only within its process stands beside a shared store.",
+		.summary = "A lock that excludes only within its process stands beside a shared "
+			   "store.",
 		.sources = SOURCES("contract:C185"),
 		.clause = "ensure N13",
 		.cases = SOURCES("ensure.needs.pairing"),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of the env suite on any provider: variables that are changed, lost, or told on their way. */
+/*
+ * Faults of the env suite on any provider: variables that are changed, lost, or told on their way.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,13 +75,14 @@ static int set_changed_env(struct fault_sandbox *sandbox, const struct sp_env *e
 
 /* Defines the wrap function of a fault that applies NAME_change() to exec and env_set. */
 #define CHANGE_FAULT(name)                                                                         \
-	static int name##_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options, \
+	static int name##_exec(struct fault_sandbox *sandbox,                                      \
+			       const struct sp_exec_options *options,                              \
 			       struct sp_exec_result *ret_result, struct sp_error *err)            \
 	{                                                                                          \
 		return exec_changed_env(sandbox, options, name##_change, ret_result, err);         \
 	}                                                                                          \
-	static int name##_set(struct fault_sandbox *sandbox, const struct sp_env *env, size_t n_env, \
-			      struct sp_cancel *cancel, struct sp_error *err)                      \
+	static int name##_set(struct fault_sandbox *sandbox, const struct sp_env *env,             \
+			      size_t n_env, struct sp_cancel *cancel, struct sp_error *err)        \
 	{                                                                                          \
 		return set_changed_env(sandbox, env, n_env, name##_change, cancel, err);           \
 	}                                                                                          \
@@ -229,7 +232,9 @@ static int create_ignored_create(struct sp_provider *inner, const struct sp_crea
 static const struct fault_hooks create_ignored = { .create = create_ignored_create };
 FAULT_WRAP(wrap_create_ignored, create_ignored)
 
-/* The handle that was made with the sandbox remembers its own and gives it to each of its commands. */
+/*
+ * The handle that was made with the sandbox remembers its own and gives it to each of its commands.
+ */
 static int keeps_own_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
 			  struct sp_exec_result *ret_result, struct sp_error *err)
 {
@@ -257,8 +262,9 @@ static const struct fault_hooks keeps_own = { .exec = keeps_own_exec, .env_set =
 FAULT_WRAP(wrap_keeps_own, keeps_own)
 
 /* The creation sets; nothing does afterwards. */
-static int first_wins_set(struct fault_sandbox *sandbox SP_UNUSED, const struct sp_env *env SP_UNUSED,
-			  size_t n_env SP_UNUSED, struct sp_cancel *cancel, struct sp_error *err)
+static int first_wins_set(struct fault_sandbox *sandbox SP_UNUSED,
+			  const struct sp_env *env SP_UNUSED, size_t n_env SP_UNUSED,
+			  struct sp_cancel *cancel, struct sp_error *err)
 {
 	return sp_cancel_check(cancel, err);
 }
@@ -390,10 +396,12 @@ static const struct sp_fault faults[] = {
 		  FAULT_LIST("field:E08", "contract:C110"), "env.value.bytes", "env.value.shapes"),
 	ENV_FAULT("env-drops-empty", empty, "E1", "A variable whose value is empty is left out.",
 		  FAULT_LIST("field:E11"), "env.value.shapes"),
-	ENV_FAULT("env-unquoted", unquoted, "E1", "Values stand between double quotes of the shell.",
+	ENV_FAULT("env-unquoted", unquoted, "E1",
+		  "Values stand between double quotes of the shell.",
 		  FAULT_LIST("field:E08", "contract:C110"), "env.value.shapes"),
-	ENV_FAULT("env-first-64", first_64, "E1", "Only the first 64 variables of a call are taken.",
-		  FAULT_LIST("contract:C110"), "env.value.many"),
+	ENV_FAULT("env-first-64", first_64, "E1",
+		  "Only the first 64 variables of a call are taken.", FAULT_LIST("contract:C110"),
+		  "env.value.many"),
 	ENV_FAULT("env-drops-bad-names", drops, "E2",
 		  "A variable that cannot be delivered is left out without a word.",
 		  FAULT_LIST("field:E10", "contract:C107"), "env.name.refused",

@@ -44,7 +44,8 @@ static void runs_anyway(struct sp_render_steps *steps)
 /* One file a version, beside the one that is used. */
 static void old_stays(struct sp_render_steps *steps)
 {
-	steps->shell.load_overlay = "[[ ! -e @D@/env ]]||{ . @D@/env;command -p cp -- @D@/env @D@/env.@ID@;};";
+	steps->shell.load_overlay =
+		"[[ ! -e @D@/env ]]||{ . @D@/env;command -p cp -- @D@/env @D@/env.@ID@;};";
 }
 
 static void on_disk(struct sp_render_steps *steps)
@@ -103,10 +104,12 @@ static const struct sp_fault faults[] = {
 	STEP_FAULT("env-missing-runs-anyway", runs_anyway, "E4",
 		   "A command runs without the sandbox's variables when their file is gone.",
 		   FAULT_LIST("contract:C287"), "env.set.lost"),
-	STEP_FAULT("env-old-file-stays", old_stays, "E3", "Older files of variables stay beside the new one.",
+	STEP_FAULT("env-old-file-stays", old_stays, "E3",
+		   "Older files of variables stay beside the new one.",
 		   FAULT_LIST("contract:C101", "render:7", "render:30"), "env.set.rotation",
 		   "env.set.other-handle"),
-	STEP_FAULT("env-on-disk", on_disk, "E6", "The sandbox's variables are kept on the disk as well.",
+	STEP_FAULT("env-on-disk", on_disk, "E6",
+		   "The sandbox's variables are kept on the disk as well.",
 		   FAULT_LIST("contract:C102", "render:8"), "env.secret.at-rest"),
 	STEP_FAULT("env-call-file-stays", call_file_stays, "E6",
 		   "The file with a command's own variables stays.",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the faults of the exec suite share: commands that are rewritten, and results that are changed. */
+/*
+ * What the faults of the exec suite share: commands that are rewritten,
+ * and results that are changed.
+ */
 #ifndef FAKE_FAULTY_EXEC_FAULTS_H
 #define FAKE_FAULTY_EXEC_FAULTS_H
 
@@ -8,7 +11,9 @@
 #include "tables.h"
 #include "wrap.h"
 
-/* Writes the text that is run instead of options->command; the caller looks at the buffer's error. */
+/*
+ * Writes the text that is run instead of options->command; the caller looks at the buffer's error.
+ */
 typedef void (*exec_text_fn)(const struct sp_exec_options *options, struct sp_buf *out);
 /* Changes in place what a command left. Called after a healthy answer only. */
 typedef void (*exec_result_fn)(struct sp_exec_result *result);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of the output cap: the Render provider's step, undone; and what becomes of a result that was cut. */
+/*
+ * Faults of the output cap: the Render provider's step, undone; and what
+ * becomes of a result that was cut.
+ */
 #include "exec_faults.h"
 
 #include <base/utf8.h>
@@ -11,10 +14,12 @@ static size_t prefix(const unsigned char *data, size_t len, uint64_t max)
 }
 
 /*
- * The chunk that reaches the cap is dropped whole, and later ones are let in as far as they fit. One that
- * would fill it exactly counts, so that there is a hole wherever the platform cuts its chunks.
+ * The chunk that reaches the cap is dropped whole, and later ones are let in as far as they fit.
+ * One that would fill it exactly counts, so that there is a hole wherever the platform cuts its
+ * chunks.
  */
-static size_t hole(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data, size_t len)
+static size_t hole(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data,
+		   size_t len)
 {
 	uint64_t room = held < cap ? cap - held : 0;
 

@@ -83,20 +83,24 @@ FAULT_WRAP(wrap_spawn_zero, spawn_zero)
 
 static const struct sp_fault faults[] = {
 	EXEC_FAULT("exec-code-boolean", boolean, "X1", "Every failure has code 1.",
-		   FAULT_LIST("field:X04", "contract:C145"), FAULT_LIST("exec.code.passes-through")),
+		   FAULT_LIST("field:X04", "contract:C145"),
+		   FAULT_LIST("exec.code.passes-through")),
 	EXEC_FAULT("exec-127-is-an-error", no_program, "X1",
 		   "Codes 126 and 127 become an error of the call.", FAULT_LIST("contract:C145"),
 		   FAULT_LIST("exec.code.no-program")),
 	EXEC_FAULT("exec-code-at-stream-end", stream_end, "X1",
-		   "The status is read once, when the output has ended; one that is not there yet is 0.",
+		   "The status is read once, when the output has ended; one that is not there yet "
+		   "is 0.",
 		   FAULT_LIST("field:X03"), FAULT_LIST("exec.code.is-final")),
 	EXEC_FAULT("exec-syntax-error-is-zero", syntax_zero, "X1",
 		   "A text that the shell refuses counts as done.", FAULT_LIST("contract:C145"),
 		   FAULT_LIST("exec.code.syntax-error")),
 	EXEC_FAULT("exec-waits-for-pipe", pipe_close, "X5",
-		   "exec answers when everybody has closed the output, not when its own process has ended.",
+		   "exec answers when everybody has closed the output, not when its own process "
+		   "has ended.",
 		   FAULT_LIST("field:X10"), FAULT_LIST("exec.spawn.background-child")),
-	EXEC_FAULT("spawn-code-zero", spawn_zero, "X5", "Every spawned command that exits has code 0.",
-		   FAULT_LIST("contract:C145"), FAULT_LIST("exec.spawn.own-code")),
+	EXEC_FAULT("spawn-code-zero", spawn_zero, "X5",
+		   "Every spawned command that exits has code 0.", FAULT_LIST("contract:C145"),
+		   FAULT_LIST("exec.spawn.own-code")),
 };
 FAULT_TABLE(fault_exec_code, faults);

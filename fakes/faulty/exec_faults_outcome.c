@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of outcomes: what is told when a call was cancelled, cut off, or the platform failed around it. */
+/*
+ * Faults of outcomes: what is told when a call was cancelled, cut off, or
+ * the platform failed around it.
+ */
 #include "exec_faults.h"
 
 static void nothing(void *arg)
@@ -81,13 +84,14 @@ static void change_end(struct sp_render_steps *steps)
 static const struct sp_fault faults[] = {
 	EXEC_FAULT("exec-watcher-left", watcher_left, "X11",
 		   "A watcher stays on the caller's cancel after the command.",
-		   FAULT_LIST("contract:1.4", "contract:C144"), FAULT_LIST("exec.outcome.cancel-unused")),
+		   FAULT_LIST("contract:1.4", "contract:C144"),
+		   FAULT_LIST("exec.outcome.cancel-unused")),
 	EXEC_FAULT("deadline-is-success", deadline, "X11",
 		   "A command that ran past its deadline is a result with code 0.",
 		   FAULT_LIST("field:X06"), FAULT_LIST("exec.outcome.deadline")),
 	EXEC_FAULT("second-waiter-parked", parked, "X12",
-		   "When a stream breaks, only the first who waits is told.", FAULT_LIST("contract:C153"),
-		   FAULT_LIST("exec.outcome.all-waiters")),
+		   "When a stream breaks, only the first who waits is told.",
+		   FAULT_LIST("contract:C153"), FAULT_LIST("exec.outcome.all-waiters")),
 	EXEC_FAULT("exec-asks-again-afterwards", asks_again, "X12",
 		   "Another request follows the result, and its failure replaces it.",
 		   FAULT_LIST("field:X34"), FAULT_LIST("exec.outcome.survives-later-failures")),

@@ -47,15 +47,20 @@ static void trimmed_result(struct sp_exec_result *result)
 }
 EXEC_RESULT_FAULT(trimmed)
 
-/* Each byte is a chunk of its own, and each chunk is decoded by itself. A caller with less room gets the bytes. */
+/*
+ * Each byte is a chunk of its own, and each chunk is decoded by itself. A caller
+ * with less room gets the bytes.
+ */
 static int per_chunk_read(struct fault_process *process, enum sp_stream stream, void *buffer,
-			  size_t max, size_t *ret_len, struct sp_cancel *cancel, struct sp_error *err)
+			  size_t max, size_t *ret_len, struct sp_cancel *cancel,
+			  struct sp_error *err)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(max);
 	unsigned char *bytes = buffer;
 	size_t len = 0;
 	int rc = sp_process_read(&process->inner, stream, buffer,
-				 max < REPLACEMENT_LEN ? max : max / REPLACEMENT_LEN, &len, cancel, err);
+				 max < REPLACEMENT_LEN ? max : max / REPLACEMENT_LEN, &len, cancel,
+				 err);
 
 	if (rc < 0)
 		return rc;
@@ -169,7 +174,8 @@ static const struct fault_hooks closed_at_exit = { .read = closed_at_exit_read }
 FAULT_WRAP(wrap_closed_at_exit, closed_at_exit)
 
 static int buffered_read(struct fault_process *process, enum sp_stream stream, void *buffer,
-			 size_t max, size_t *ret_len, struct sp_cancel *cancel, struct sp_error *err)
+			 size_t max, size_t *ret_len, struct sp_cancel *cancel,
+			 struct sp_error *err)
 {
 	struct sp_exit exit;
 	int rc = fault_inner_wait(process, &exit, cancel, err);
@@ -186,15 +192,16 @@ static const struct sp_fault faults[] = {
 	EXEC_FAULT("stderr-folded", folded, "X2", "stderr is folded into stdout.",
 		   FAULT_LIST("field:X17"),
 		   FAULT_LIST("exec.output.apart", "exec.spawn.streams-apart")),
-	EXEC_FAULT("exec-output-trimmed", trimmed, "X2", "White space at the end of stdout is taken away.",
-		   FAULT_LIST("field:F14"), FAULT_LIST("exec.output.undecorated")),
+	EXEC_FAULT("exec-output-trimmed", trimmed, "X2",
+		   "White space at the end of stdout is taken away.", FAULT_LIST("field:F14"),
+		   FAULT_LIST("exec.output.undecorated")),
 	EXEC_FAULT("decoded-per-chunk", per_chunk, "X2",
 		   "Each byte of a spawned command's output is decoded by itself.",
 		   FAULT_LIST("field:X09", "contract:C69", "contract:C140"),
 		   FAULT_LIST("exec.output.split-characters", "exec.spawn.small-reads")),
 	EXEC_FAULT("exec-invalid-dropped", invalid_dropped, "X2",
-		   "Bytes that are no UTF-8 are dropped without a trace.", FAULT_LIST("contract:1.4"),
-		   FAULT_LIST("exec.output.invalid-bytes")),
+		   "Bytes that are no UTF-8 are dropped without a trace.",
+		   FAULT_LIST("contract:1.4"), FAULT_LIST("exec.output.invalid-bytes")),
 	EXEC_FAULT("exec-tail-lost", tail_lost, "X3",
 		   "The last part of a long output, short of 4 KiB, is lost at the exit.",
 		   FAULT_LIST("field:X11", "contract:C142"), FAULT_LIST("exec.output.last-bytes")),
@@ -203,13 +210,14 @@ static const struct sp_fault faults[] = {
 	EXEC_FAULT("exec-instant-output-lost", instant_lost, "X3",
 		   "One command in sixteen ends before anybody listens, and its output is lost.",
 		   FAULT_LIST("field:X29"), FAULT_LIST("exec.output.instant")),
-	EXEC_FAULT("exec-ring-buffer", ring_buffer, "X3", "Only the last MiB of each stream is kept.",
-		   FAULT_LIST("field:X12"), FAULT_LIST("exec.output.burst")),
+	EXEC_FAULT("exec-ring-buffer", ring_buffer, "X3",
+		   "Only the last MiB of each stream is kept.", FAULT_LIST("field:X12"),
+		   FAULT_LIST("exec.output.burst")),
 	EXEC_FAULT("spawn-streams-closed-at-exit", closed_at_exit, "X3",
 		   "Unread output is thrown away once wait has answered.", FAULT_LIST("field:X11"),
 		   FAULT_LIST("exec.output.slow-reader")),
 	EXEC_FAULT("spawn-buffers-until-exit", buffered, "X5",
-		   "Output of a spawned command is held back until it ends.", FAULT_LIST("contract:C143"),
-		   FAULT_LIST("exec.spawn.delivers")),
+		   "Output of a spawned command is held back until it ends.",
+		   FAULT_LIST("contract:C143"), FAULT_LIST("exec.spawn.delivers")),
 };
 FAULT_TABLE(fault_exec_output, faults);

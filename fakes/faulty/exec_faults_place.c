@@ -33,7 +33,8 @@ static int missing_exec(struct fault_sandbox *sandbox, const struct sp_exec_opti
 static const struct fault_hooks missing = { .exec = missing_exec };
 FAULT_WRAP(wrap_missing, missing)
 
-static int folder_ignored_spawn(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
+static int folder_ignored_spawn(struct fault_sandbox *sandbox,
+				const struct sp_exec_options *options,
 				struct fault_process *process, struct sp_error *err)
 {
 	struct sp_exec_options changed = *options;
@@ -48,11 +49,15 @@ FAULT_WRAP(wrap_folder_ignored, folder_ignored)
 static int unquoted_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
 			 struct sp_exec_result *ret_result, struct sp_error *err)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 	struct sp_exec_options changed = *options;
 
-	/* A plain folder goes the healthy way: its mapping and its errors are not this fault's matter. */
+	/*
+	 * A plain folder goes the healthy way: its mapping and its errors
+	 * are not this fault's matter.
+	 */
 	if (!options->cwd || !options->cwd[strspn(options->cwd, plain)])
 		return sp_sandbox_exec(&sandbox->inner, options, ret_result, err);
 	sp_buf_addf(&text, "cd %s||exit 126;%s", options->cwd, options->command);
@@ -85,7 +90,9 @@ static int sticks_exec(struct fault_sandbox *sandbox, const struct sp_exec_optio
 static const struct fault_hooks sticks = { .exec = sticks_exec };
 FAULT_WRAP(wrap_sticks, sticks)
 
-/* A copy of `value` in which each newline is the two characters of its escape; NULL without memory. */
+/*
+ * A copy of `value` in which each newline is the two characters of its escape; NULL without memory.
+ */
 static char *escaped(const char *value)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
@@ -145,14 +152,16 @@ static const struct sp_fault faults[] = {
 	EXEC_FAULT("spawn-folder-ignored", folder_ignored, "X5",
 		   "A spawned command starts in the default folder, whichever was named.",
 		   FAULT_LIST("field:X25"), FAULT_LIST("exec.spawn.folder-and-redirection")),
-	EXEC_FAULT("cwd-default-lost", default_lost, "X9", "A command without a folder starts in /.",
+	EXEC_FAULT("cwd-default-lost", default_lost, "X9",
+		   "A command without a folder starts in /.",
 		   FAULT_LIST("contract:1.4", "render:34"), FAULT_LIST("exec.cwd.default")),
 	EXEC_FAULT("cwd-missing-ignored", missing, "X9",
 		   "A command whose folder is missing runs in the default one.",
 		   FAULT_LIST("field:X24", "contract:C138", "render:34"),
 		   FAULT_LIST("exec.cwd.missing")),
-	EXEC_FAULT("cwd-unquoted", unquoted, "X9", "The folder is put into the shell's text as it is.",
-		   FAULT_LIST("field:X25"), FAULT_LIST("exec.cwd.odd-names")),
+	EXEC_FAULT("cwd-unquoted", unquoted, "X9",
+		   "The folder is put into the shell's text as it is.", FAULT_LIST("field:X25"),
+		   FAULT_LIST("exec.cwd.odd-names")),
 	EXEC_FAULT("call-env-sticks", sticks, "X10",
 		   "Variables of one command stay for the commands after it.",
 		   FAULT_LIST("field:E11", "contract:1.4"), FAULT_LIST("exec.env.one-command")),

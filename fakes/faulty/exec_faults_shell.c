@@ -75,7 +75,10 @@ static void first_line_text(const struct sp_exec_options *options, struct sp_buf
 }
 EXEC_TEXT_FAULT(first_line)
 
-/* Passed through a pair of double quotes once more, with nothing escaped: they eat these backslashes. */
+/*
+ * Passed through a pair of double quotes once more, with nothing
+ * escaped: they eat these backslashes.
+ */
 static void backslash_text(const struct sp_exec_options *options, struct sp_buf *out)
 {
 	for (const char *c = options->command; *c; c++) {
@@ -121,7 +124,8 @@ static int login_error_exec(struct fault_sandbox *sandbox, const struct sp_exec_
 
 	if (rc < 0)
 		return rc;
-	if (result.exit_code && (says_login(&result.stdout_bytes) || says_login(&result.stderr_bytes)))
+	if (result.exit_code &&
+	    (says_login(&result.stdout_bytes) || says_login(&result.stderr_bytes)))
 		return sp_error_set(err, SP_DENIED, "not logged in");
 	*ret_result = result;
 	result = (struct sp_exec_result)SP_EXEC_RESULT_INIT;
@@ -132,15 +136,17 @@ static const struct fault_hooks login_error = { .exec = login_error_exec };
 FAULT_WRAP(wrap_login_error, login_error)
 
 static const struct sp_fault faults[] = {
-	EXEC_FAULT("command-first-line-only", first_line, "X7", "Only the first line of a command is run.",
-		   FAULT_LIST("contract:1.4"), FAULT_LIST("exec.shell.posix")),
+	EXEC_FAULT("command-first-line-only", first_line, "X7",
+		   "Only the first line of a command is run.", FAULT_LIST("contract:1.4"),
+		   FAULT_LIST("exec.shell.posix")),
 	EXEC_FAULT("exec-on-a-terminal", terminal, "X7",
 		   "Output comes as from a terminal: streams merged, newlines as CR LF.",
 		   FAULT_LIST("field:X18"), FAULT_LIST("exec.shell.no-terminal")),
 	EXEC_FAULT("exec-login-shell", login, "X7", "Commands run in a login shell.",
 		   FAULT_LIST("field:X19"), FAULT_LIST("exec.shell.no-profile")),
 	EXEC_FAULT("exec-shared-shell", shared, "X7",
-		   "A command begins with the folder, umask and variables that the one before left.",
+		   "A command begins with the folder, umask and variables that the one before "
+		   "left.",
 		   FAULT_LIST("field:X26"), FAULT_LIST("exec.shell.no-state")),
 	EXEC_FAULT("command-backslash-eaten", backslash, "X8",
 		   "The text is quoted for the wrong shell, which eats backslashes.",

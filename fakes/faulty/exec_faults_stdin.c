@@ -7,8 +7,9 @@
 /* The command holds both ends of its stdin: nobody else writes, and no end ever comes. */
 static void left_open_text(const struct sp_exec_options *options, struct sp_buf *out)
 {
-	sp_buf_adds(out, "p=${TMPDIR:-/tmp}/.in$$;mkfifo \"$p\"||exit 125;exec 0<>\"$p\";rm -f \"$p\";"
-			 "unset p;");
+	sp_buf_adds(out,
+		    "p=${TMPDIR:-/tmp}/.in$$;mkfifo \"$p\"||exit 125;exec 0<>\"$p\";rm -f \"$p\";"
+		    "unset p;");
 	sp_buf_adds(out, options->command);
 }
 EXEC_TEXT_FAULT(left_open)
@@ -44,7 +45,8 @@ static int queued_write(struct fault_process *process, const void *data, size_t 
 	}
 	memcpy(copy, data, len);
 	copy[len] = '\0';
-	rc = queued->len ? sp_process_write_stdin(&process->inner, queued->data, queued->len, cancel, err)
+	rc = queued->len ? sp_process_write_stdin(&process->inner, queued->data, queued->len,
+						  cancel, err)
 			 : 0;
 	sp_bytes_done(queued);
 	*queued = (struct sp_bytes){ copy, len };
@@ -98,8 +100,8 @@ static const struct sp_fault faults[] = {
 	EXEC_FAULT("stdin-close-lost", close_lost, "X6", "close_stdin does not reach the process.",
 		   FAULT_LIST("field:X21"), FAULT_LIST("exec.stdin.close-arrives")),
 	EXEC_FAULT("stdin-dropped-at-close", queued, "X6",
-		   "Input that is still queued when stdin is closed is dropped.", FAULT_LIST("field:X22"),
-		   FAULT_LIST("exec.stdin.kept-for-late-reader")),
+		   "Input that is still queued when stdin is closed is dropped.",
+		   FAULT_LIST("field:X22"), FAULT_LIST("exec.stdin.kept-for-late-reader")),
 	EXEC_FAULT("stdin-short-write", shortened, "X6",
 		   "Of each write at most 64 KiB are written, and all of it counts as written.",
 		   FAULT_LIST("contract:1.4"), FAULT_LIST("exec.stdin.large")),

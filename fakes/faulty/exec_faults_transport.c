@@ -33,8 +33,8 @@ static const struct sp_transport_ops faulty_ops = {
 	.close = faulty_close,
 };
 
-static int wrap(struct sp_transport *transport, __typeof__(((struct faulty_transport *)0)->open) open,
-		struct sp_error *err)
+static int wrap(struct sp_transport *transport,
+		__typeof__(((struct faulty_transport *)0)->open) open, struct sp_error *err)
 {
 	struct faulty_transport *wrapped = calloc(1, sizeof(*wrapped));
 
@@ -55,7 +55,8 @@ static int deadline_open(struct sp_transport *inner, const struct sp_http_reques
 	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 	struct sp_http_request changed = *request;
 
-	if (request->body_len < sizeof(start) - 1 || memcmp(request->body, start, sizeof(start) - 1))
+	if (request->body_len < sizeof(start) - 1 ||
+	    memcmp(request->body, start, sizeof(start) - 1))
 		return inner->ops->open(inner->self, request, ret_stream, err);
 	sp_buf_adds(&body, "{\"timeout\":60,");
 	sp_buf_add(&body, (const char *)request->body + 1, request->body_len - 1);
@@ -63,7 +64,10 @@ static int deadline_open(struct sp_transport *inner, const struct sp_http_reques
 		return sp_error_set(err, SP_INTERNAL, "no memory for a request");
 	changed.body = body.data;
 	changed.body_len = body.len;
-	/* The body is borrowed until the stream is closed; it was sent when the headers of the answer are there. */
+	/*
+	 * The body is borrowed until the stream is closed; it was sent when the
+	 * headers of the answer are there.
+	 */
 	return inner->ops->open(inner->self, &changed, ret_stream, err);
 }
 

@@ -56,7 +56,9 @@ FAULT_WRAP(wrap_one_at_a_time, one_at_a_time)
 
 /* ---- A deadline of its own ---- */
 
-/* The deadline has no clock: it has passed when so many other commands of the sandbox were through. */
+/*
+ * The deadline has no clock: it has passed when so many other commands of the sandbox were through.
+ */
 #define PATIENCE 10
 
 /* A command that runs on a thread of its own. */
@@ -104,7 +106,8 @@ static void *impatient_main(void *arg)
 {
 	struct impatient *self = arg;
 
-	self->rc = sp_sandbox_exec(&self->sandbox->inner, &self->options, &self->result, &self->err);
+	self->rc =
+		sp_sandbox_exec(&self->sandbox->inner, &self->options, &self->result, &self->err);
 	eventfd_write(self->through, 1);
 	return NULL;
 }
@@ -136,7 +139,8 @@ static int impatient_run(struct impatient *self, struct sp_cancel *callers,
 
 	if (self->through < 0 || self->over < 0 || !self->options.cancel ||
 	    pthread_create(&thread, NULL, impatient_main, self))
-		return sp_error_set(err, SP_INTERNAL, "no memory, descriptor or thread for a command");
+		return sp_error_set(err, SP_INTERNAL,
+				    "no memory, descriptor or thread for a command");
 	join_running(self);
 	over = lose_patience(self, callers);
 	pthread_join(thread, NULL);
@@ -180,7 +184,8 @@ static const struct sp_fault faults[] = {
 		   "A command is held back until the one before it has ended.",
 		   FAULT_LIST("contract:1.4"), FAULT_LIST("exec.spawn.parallel")),
 	EXEC_FAULT("exec-private-deadline", impatient, "X3",
-		   "exec has a deadline of its own, and then answers code 0 (it passes with ten other "
+		   "exec has a deadline of its own, and then answers code 0 (it passes with ten "
+		   "other "
 		   "commands, so that no clock decides).",
 		   FAULT_LIST("field:X08", "field:X11"), FAULT_LIST("exec.output.withheld-end")),
 };

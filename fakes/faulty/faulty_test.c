@@ -87,7 +87,8 @@ Test(faulty, cases_belong_to_the_clause)
 		size_t suite = strcspn(faults[i]->clause, " ");
 
 		for (const char *const *id = faults[i]->cases; *id; id++)
-			cr_assert(strncmp(*id, faults[i]->clause, suite) == 0 && (*id)[suite] == '.',
+			cr_assert(strncmp(*id, faults[i]->clause, suite) == 0 &&
+					  (*id)[suite] == '.',
 				  "%s: %s is not of the suite of %s", faults[i]->id, *id,
 				  faults[i]->clause);
 	}

@@ -66,7 +66,8 @@ static int needs_folder_write(struct fault_sandbox *sandbox, const char *path, c
 			      size_t len, struct sp_cancel *cancel, struct sp_error *err)
 {
 	const char *slash = strrchr(path, '/');
-	char *folder SP_FREE = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
+	char *folder SP_FREE =
+		slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
 	bool exists = true;
 
 	if (folder)
@@ -159,7 +160,8 @@ FAULT_WRAP(wrap_tar, tar)
 /* ---- Folders and links ---- */
 
 static int follows_list(struct fault_sandbox *sandbox, const char *path,
-			struct sp_dir_list *ret_list, struct sp_cancel *cancel, struct sp_error *err)
+			struct sp_dir_list *ret_list, struct sp_cancel *cancel,
+			struct sp_error *err)
 {
 	int rc = sp_sandbox_list(&sandbox->inner, path, ret_list, cancel, err);
 

@@ -23,9 +23,11 @@ static int read_all(struct sp_process *process, enum sp_stream stream, struct sp
 	size_t len;
 	int rc;
 
-	while ((rc = sp_process_read(process, stream, piece, sizeof(piece), &len, NULL, err)) == 0 &&
-	       len)
-		sp_buf_add(&buf, piece, len);
+	do {
+		rc = sp_process_read(process, stream, piece, sizeof(piece), &len, NULL, err);
+		if (rc == 0)
+			sp_buf_add(&buf, piece, len);
+	} while (rc == 0 && len);
 	return rc < 0 ? rc : sp_buf_take_bytes(&buf, ret_bytes);
 }
 
@@ -347,7 +349,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "start-blind-to-abort",
-		.summary = "A start in flight does not look at its cancel: the command starts, and the call is aborted afterwards.",
+		.summary = "A start in flight does not look at its cancel: the command starts, "
+			   "and the call is aborted afterwards.",
 		.sources = FAULT_LIST("contract:C6", "contract:C23"),
 		.clause = "kill K3",
 		.cases = FAULT_LIST("kill.start.before-mint",
@@ -391,7 +394,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "how-mixed-up",
-		.summary = "An abort is told as a deadline and the other way round, and a late cause replaces an earlier one.",
+		.summary = "An abort is told as a deadline and the other way round, and a late "
+			   "cause replaces an earlier one.",
 		.sources = FAULT_LIST("field:K24"),
 		.clause = "kill K7",
 		.cases = FAULT_LIST("kill.how.abort-first",

@@ -132,7 +132,8 @@ static const struct sp_fault faults[] = {
 		.summary = "Death by a signal is code 0.",
 		.sources = FAULT_LIST("field:K16"),
 		.clause = "kill K5",
-		.cases = FAULT_LIST("kill.code.by-signal", "kill.code.in-shell", "kill.code.self-kill"),
+		.cases = FAULT_LIST("kill.code.by-signal", "kill.code.in-shell",
+				    "kill.code.self-kill"),
 		.seam = SP_FAULT_PROVIDER,
 		.wrap_provider = wrap_zero,
 	},
@@ -169,7 +170,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "self-kill-loses-exit",
-		.summary = "A command that KILLs itself takes its supervisor along: the outcome is unknown.",
+		.summary = "A command that KILLs itself takes its supervisor along: the outcome "
+			   "is unknown.",
 		.sources = FAULT_LIST("field:K16"),
 		.clause = "kill K5",
 		.cases = FAULT_LIST("kill.code.self-kill", "kill.code.supervisor"),

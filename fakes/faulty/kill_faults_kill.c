@@ -311,8 +311,8 @@ static int everybody_kill(struct fault_process *process, int signal, struct sp_c
 	if (!atomic_load(&process->count) || n <= 0)
 		return fault_inner_kill(process, signal, cancel, err);
 	/* A second lock on the door: never where the sandbox shares our own processes. */
-	snprintf(text, sizeof(text), "[ \"$(readlink /proc/self/ns/pid)\" = '%s' ] || kill -KILL -- -1",
-		 ours);
+	snprintf(text, sizeof(text),
+		 "[ \"$(readlink /proc/self/ns/pid)\" = '%s' ] || kill -KILL -- -1", ours);
 	(void)fault_inner_shell(process->sandbox, text, cancel);
 	return 0;
 }
@@ -417,7 +417,10 @@ static int zombie_spawn(struct fault_sandbox *sandbox, const struct sp_exec_opti
 	return rc;
 }
 
-/* Kills each child and asks kill -0 whether it is gone; a zombie never is, for its parent does not reap. */
+/*
+ * Kills each child and asks kill -0 whether it is gone; a zombie never is,
+ * for its parent does not reap.
+ */
 static int zombie_kill(struct fault_process *process, int signal, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
@@ -427,7 +430,8 @@ static int zombie_kill(struct fault_process *process, int signal, struct sp_canc
 		 "read -r p <%s || exit 0; rm -f %s; for s in /proc/[0-9]*/stat; do "
 		 "read -r l <$s || continue; set -- ${l##*) }; [ \"$2\" = $p ] || continue; "
 		 "c=${s#/proc/}; c=${c%%/stat}; kill -KILL $c; i=0; "
-		 "while kill -0 $c; do i=$((i+1)); [ $i -lt 50 ] || exit 9; true | true; done; done 2>/dev/null",
+		 "while kill -0 $c; do i=$((i+1)); [ $i -lt 50 ] || exit 9; true | true; done; "
+		 "done 2>/dev/null",
 		 (char *)process->data, (char *)process->data);
 	if (!atomic_load(&process->exited) &&
 	    fault_inner_shell(process->sandbox, text, cancel) == 9) {
@@ -467,7 +471,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "kill-view-only",
-		.summary = "kill() settles the handle, its wait and its streams, and sends nothing.",
+		.summary = "kill() settles the handle, its wait and its streams, and sends "
+			   "nothing.",
 		.sources = FAULT_LIST("field:K03"),
 		.clause = "kill K1",
 		.cases = FAULT_LIST("kill.shape.foreground",
@@ -480,7 +485,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "kill-settles-early",
-		.summary = "wait() answers 137 as soon as a kill was asked for, before it is carried out.",
+		.summary = "wait() answers 137 as soon as a kill was asked for, before it is "
+			   "carried out.",
 		.sources = FAULT_LIST("field:K05"),
 		.clause = "kill K12",
 		.cases = FAULT_LIST("kill.wait.gate"),
@@ -681,7 +687,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "zombie-counts-as-alive",
-		.summary = "kill() asks kill -0 whether the children are gone, and holds a zombie for immune.",
+		.summary = "kill() asks kill -0 whether the children are gone, and holds a "
+			   "zombie for immune.",
 		.sources = FAULT_LIST("field:K22"),
 		.clause = "kill K17",
 		.cases = FAULT_LIST("kill.zombie.unreaped"),

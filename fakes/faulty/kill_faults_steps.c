@@ -93,7 +93,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "kill-leader-only",
-		.summary = "The kill signals the recorded process and not its group, and nothing reaps the group.",
+		.summary = "The kill signals the recorded process and not its group, and nothing "
+			   "reaps the group.",
 		.sources = FAULT_LIST("field:K01", "contract:C3"),
 		.clause = "kill K1",
 		.cases = FAULT_LIST("kill.shape.compound",
@@ -162,7 +163,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "kill-step-settles-early",
-		.summary = "The Render provider tells the end of a process when its kill is asked for.",
+		.summary = "The Render provider tells the end of a process when its kill is "
+			   "asked for.",
 		.sources = FAULT_LIST("field:K05"),
 		.clause = "kill K12",
 		.cases = FAULT_LIST("kill.wait.gate"),

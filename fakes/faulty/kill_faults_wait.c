@@ -214,7 +214,8 @@ static const struct sp_fault faults[] = {
 	{
 		.version = SP_FAULT_VERSION,
 		.id = "unread-thrown-away",
-		.summary = "Output that nobody reads is thrown away, so the command never stands still.",
+		.summary = "Output that nobody reads is thrown away, so the command never stands "
+			   "still.",
 		.sources = FAULT_LIST("contract:C141"),
 		.clause = "kill K13",
 		.cases = FAULT_LIST("kill.stream.bound-kill", "kill.stream.bound-read"),

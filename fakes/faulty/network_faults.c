@@ -29,7 +29,8 @@ static int swapped_create(struct sp_provider *inner, const struct sp_create_opti
 			  struct sp_sandbox *ret_inner, struct sp_error *err)
 {
 	return create_with(inner, options,
-			   options->network == SP_NETWORK_ALLOW ? SP_NETWORK_DENY : options->network,
+			   options->network == SP_NETWORK_ALLOW ? SP_NETWORK_DENY
+								: options->network,
 			   ret_inner, err);
 }
 

@@ -546,7 +546,9 @@ int fault_inner_shell(struct fault_sandbox *sandbox, const char *text, struct sp
 void fault_kill_all(struct fault_sandbox *sandbox, const struct fault_process *except,
 		    struct sp_cancel *cancel)
 {
-	/* Released meanwhile is impossible: a case releases its processes on the thread that kills. */
+	/*
+	 * Released meanwhile is impossible: a case releases its processes on the thread that kills.
+	 */
 	for (struct fault_process *at = sandbox->processes; at; at = at->next) {
 		if (at != except)
 			(void)sp_process_kill(&at->inner, 9, cancel, NULL);

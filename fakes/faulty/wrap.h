@@ -33,7 +33,8 @@ struct fault_hooks {
 	int (*fs_write)(struct fault_sandbox *sandbox, const char *path, const void *data,
 			size_t len, struct sp_cancel *cancel, struct sp_error *err);
 	int (*fs_list)(struct fault_sandbox *sandbox, const char *path,
-		       struct sp_dir_list *ret_list, struct sp_cancel *cancel, struct sp_error *err);
+		       struct sp_dir_list *ret_list, struct sp_cancel *cancel,
+		       struct sp_error *err);
 	int (*fs_mkdir)(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
 			struct sp_error *err);
 	int (*fs_remove)(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
@@ -128,7 +129,10 @@ int fault_inner_kill(struct fault_process *process, int signal, struct sp_cancel
 		     struct sp_error *err);
 int fault_inner_wait(struct fault_process *process, struct sp_exit *ret_exit,
 		     struct sp_cancel *cancel, struct sp_error *err);
-/* Runs a text in the sandbox below the fault, and forgets what it prints; its code, or a negative one. */
+/*
+ * Runs a text in the sandbox below the fault, and forgets what it prints;
+ * its code, or a negative one.
+ */
 int fault_inner_shell(struct fault_sandbox *sandbox, const char *text, struct sp_cancel *cancel);
 /* Kills every process of the sandbox's list but `except` (may be NULL). */
 void fault_kill_all(struct fault_sandbox *sandbox, const struct fault_process *except,
@@ -136,7 +140,9 @@ void fault_kill_all(struct fault_sandbox *sandbox, const struct fault_process *e
 /* Waits until the cancel fires; returns its code. For faults that hang. */
 int fault_hang(struct sp_cancel *cancel, struct sp_error *err);
 
-/* Defines the wrap function of a fault: static int NAME(struct sp_provider *, struct sp_error *). */
+/*
+ * Defines the wrap function of a fault: static int NAME(struct sp_provider *, struct sp_error *).
+ */
 #define FAULT_WRAP(name, hooks)                                                                    \
 	static int name(struct sp_provider *provider, struct sp_error *err)                        \
 	{                                                                                          \

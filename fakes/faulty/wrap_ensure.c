@@ -240,8 +240,8 @@ static int ensure_ensure(void *self, const struct sp_ensure_options *options,
 	begin(ensure, options, &call);
 	rc = ensure->inner.ops->ensure(ensure->inner.self, &call.options, ret_sandbox, ret_outcome,
 				       err);
-	return ensure->hooks->after ? ensure->hooks->after(&call, rc, ret_sandbox, ret_outcome, err) :
-				      rc;
+	return ensure->hooks->after ? ensure->hooks->after(&call, rc, ret_sandbox, ret_outcome, err)
+				    : rc;
 }
 
 static int ensure_key(void *self, const struct sp_ensure_options *options, char ret_key[17],

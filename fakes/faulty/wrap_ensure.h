@@ -22,7 +22,10 @@ struct fault_ensure_call;
 struct fault_ensure_hooks {
 	/* Before anything: may change call->options. Also before key() and destroy(). */
 	void (*before)(struct fault_ensure_call *call);
-	/* After the healthy ensure answered `rc`; its answer is the call's. May change the sandbox and the outcome. */
+	/*
+	 * After the healthy ensure answered `rc`; its answer is the call's. May change
+	 * the sandbox and the outcome.
+	 */
 	int (*after)(struct fault_ensure_call *call, int rc, struct sp_sandbox *sandbox,
 		     enum sp_ensure_outcome *outcome, struct sp_error *err);
 	/* In place of the healthy destroy. */
@@ -39,8 +42,9 @@ struct fault_ensure_hooks {
 		   struct sp_error *err);
 	int (*create)(struct fault_ensure_call *call, struct sp_create_options *options,
 		      struct sp_sandbox *ret_sandbox, struct sp_error *err);
-	int (*resume)(struct fault_ensure_call *call, const char *id, struct sp_sandbox *ret_sandbox,
-		      struct sp_cancel *cancel, struct sp_error *err);
+	int (*resume)(struct fault_ensure_call *call, const char *id,
+		      struct sp_sandbox *ret_sandbox, struct sp_cancel *cancel,
+		      struct sp_error *err);
 	int (*restore)(struct fault_ensure_call *call, const char *snapshot_id,
 		       struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
 		       struct sp_error *err);
@@ -102,7 +106,9 @@ struct sp_lease fault_empty_lease(void);
 /* Replaces a text of a record; `text` may be NULL. */
 void fault_set_text(char **at, const char *text);
 
-/* Defines the hooks of a fault and its wrap function, which ENSURE_FAULT() finds by the same name. */
+/*
+ * Defines the hooks of a fault and its wrap function, which ENSURE_FAULT() finds by the same name.
+ */
 #define ENSURE_HOOKS(name, ...)                                                                    \
 	static const struct fault_ensure_hooks name = { __VA_ARGS__ };                             \
 	static int wrap_##name(struct sp_ensure *ensure, struct sp_error *err)                     \

@@ -84,8 +84,9 @@ Test(archive, is_extracted)
 	};
 	struct server server = server_start('C', NULL);
 	char *id SP_FREE = make_sandbox(&server);
-	char *made SP_FREE = run_sync(&server, id, "mkdir -p t/a; echo older >t/a/file; echo kept >t/kept; "
-						   "ln -s / t/a/link; echo made");
+	char *made SP_FREE = run_sync(&server, id,
+				      "mkdir -p t/a; echo older >t/a/file; echo kept >t/kept; "
+				      "ln -s / t/a/link; echo made");
 
 	cr_expect_str_eq(made, "made\n");
 	for (int gzip = 0; gzip < 2; gzip++) {
@@ -96,13 +97,14 @@ Test(archive, is_extracted)
 
 		cr_expect(put.status == 204, "%s: %ld %s", path, put.status, sp_buf_str(&put.body));
 		snprintf(command, sizeof(command),
-			 "cd %s && stat -c '%%a %%h %%n' a a/file b/c/deep && cat a/again && readlink a/link && "
+			 "cd %s && stat -c '%%a %%h %%n' a a/file b/c/deep && cat a/again && "
+			 "readlink a/link && "
 			 "ls -A && stat -c %%U a/file | sed s/$USER/me/",
 			 path);
 		char *said SP_FREE = run_sync(&server, id, command);
 
-		cr_expect(strstr(said, "710 2 a\n640 2 a/file\n4755 1 b/c/deep\nnew") == said, "%s: %s",
-			  path, said);
+		cr_expect(strstr(said, "710 2 a\n640 2 a/file\n4755 1 b/c/deep\nnew") == said,
+			  "%s: %s", path, said);
 		cr_expect(strstr(said, "../../nowhere\na\nb\n"), "%s: %s", path, said);
 		cr_expect(!strstr(said, "queue"), "%s: %s", path, said);
 	}
@@ -134,8 +136,9 @@ Test(archive, hostile)
 	char *id SP_FREE = make_sandbox(&server);
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
-		char *made SP_FREE = run_sync(&server, id, "rm -rf t; mkdir -p t/a; ln -s .. t/there; "
-							   "echo innocent >victim; echo made");
+		char *made SP_FREE = run_sync(&server, id,
+					      "rm -rf t; mkdir -p t/a; ln -s .. t/there; "
+					      "echo innocent >victim; echo made");
 		struct reply put SP_CLEANUP(reply_done) =
 			send_archive(&server, id, "t", false, rows[i].items, rows[i].n);
 		char *said SP_FREE = run_sync(&server, id, "cat victim; stat -c %h victim; ls -A");
@@ -163,7 +166,8 @@ Test(archive, errors)
 	};
 	struct server server = server_start('C', NULL);
 	char *id SP_FREE = make_sandbox(&server);
-	char *made SP_FREE = run_sync(&server, id, "echo x >plain-file; mkdir -p taken/file; echo made");
+	char *made SP_FREE =
+		run_sync(&server, id, "echo x >plain-file; mkdir -p taken/file; echo made");
 
 	cr_expect_str_eq(made, "made\n");
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
@@ -220,21 +224,24 @@ static struct reply list_files(struct server *server, const char *id, const char
 Test(listing, of_a_folder)
 {
 	static const char *const expected[] = {
-		"{\"name\":\"file\",\"type\":\"file\",\"size\":4,\"modifiedAt\":\"2001-02-03T04:05:06Z\"}",
+		"{\"name\":\"file\",\"type\":\"file\",\"size\":4,\"modifiedAt\":\"2001-02-03T04:05:"
+		"06Z\"}",
 		"{\"name\":\"folder\",\"type\":\"directory\",\"size\":0,",
 		"{\"name\":\"link\",\"type\":\"symlink\",\"size\":0,",
 		"\"target\":\"to/nowhere\"}",
 	};
 	struct server server = server_start('C', NULL);
 	char *id SP_FREE = make_sandbox(&server);
-	char *home SP_FREE = run_sync(&server, id,
-				      "printf text >file; TZ=UTC touch -d '2001-02-03 04:05:06' file; "
-				      "mkdir folder; ln -s to/nowhere link; pwd");
+	char *home SP_FREE =
+		run_sync(&server, id,
+			 "printf text >file; TZ=UTC touch -d '2001-02-03 04:05:06' file; "
+			 "mkdir folder; ln -s to/nowhere link; pwd");
 	char body[128];
 
 	home[strcspn(home, "\n")] = '\0';
 	struct reply list SP_CLEANUP(reply_done) = list_files(&server, id, home, "");
-	struct reply entry SP_CLEANUP(reply_done) = list_files(&server, id, home, "%2Ffile&depth=0");
+	struct reply entry SP_CLEANUP(reply_done) =
+		list_files(&server, id, home, "%2Ffile&depth=0");
 	struct reply missing SP_CLEANUP(reply_done) = list_files(&server, id, home, "%2Fnone");
 	struct reply gone SP_CLEANUP(reply_done) = list_files(&server, id, home, "%2Fnone&depth=0");
 
@@ -242,14 +249,15 @@ Test(listing, of_a_folder)
 	for (size_t i = 0; i < SP_COUNT(expected); i++)
 		cr_expect(has(&list, expected[i]), "`%s` expected in %s", expected[i],
 			  sp_buf_str(&list.body));
-	cr_expect(entry.status == 200 && has(&entry, expected[0]) && !has(&entry, "folder"), "%ld %s",
-		  entry.status, sp_buf_str(&entry.body));
+	cr_expect(entry.status == 200 && has(&entry, expected[0]) && !has(&entry, "folder"),
+		  "%ld %s", entry.status, sp_buf_str(&entry.body));
 	cr_expect(missing.status == 404 && has(&missing, "file_not_found"), "%ld", missing.status);
 	cr_expect(gone.status == 404 && has(&gone, "file_not_found"), "%ld", gone.status);
 	snprintf(body, sizeof(body), "{\"sandbox_id\":\"%s\",\"state\":\"suspended\"}", id);
 	cr_expect(control_do(&server, "POST", "state", body) == 204);
 	struct reply asleep SP_CLEANUP(reply_done) = list_files(&server, id, home, "");
 
-	cr_expect(asleep.status == 409 && has(&asleep, "sandbox_not_running"), "%ld", asleep.status);
+	cr_expect(asleep.status == 409 && has(&asleep, "sandbox_not_running"), "%ld",
+		  asleep.status);
 	server_stop(&server);
 }

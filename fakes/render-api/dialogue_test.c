@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Golden dialogues: whole exchanges as they stand on the wire, one after the other. In an expected text
- * {name} stands for an id that is new there and must be the same from then on, {time} for any time.
+ * Golden dialogues: whole exchanges as they stand on the wire, one after the other. In an expected
+ * text {name} stands for an id that is new there and must be the same from then on, {time} for any
+ * time.
  */
 #include <fakes/render-api/testing.h>
 
@@ -35,8 +36,10 @@ static void keep(struct bindings *bindings, const char *name, size_t name_len, c
 		 size_t len)
 {
 	cr_assert(bindings->n < SP_COUNT(bindings->name) && len < sizeof(bindings->value[0]));
-	snprintf(bindings->name[bindings->n], sizeof(bindings->name[0]), "%.*s", (int)name_len, name);
-	snprintf(bindings->value[bindings->n++], sizeof(bindings->value[0]), "%.*s", (int)len, value);
+	snprintf(bindings->name[bindings->n], sizeof(bindings->name[0]), "%.*s", (int)name_len,
+		 name);
+	snprintf(bindings->value[bindings->n++], sizeof(bindings->value[0]), "%.*s", (int)len,
+		 value);
 }
 
 static void expand(struct sp_buf *out, const char *text, const struct bindings *bindings)
@@ -117,7 +120,8 @@ static void play(struct server *server, const struct exchange *exchanges, size_t
 					      sp_buf_str(&reply.body), &bindings);
 
 		cr_assert(reply.status == exchange->status && !differs,
-			  "exchange %zu, %s %s: %ld expected, got %ld\nexpected %s\nactual   %s\nfrom     %s",
+			  "exchange %zu, %s %s: %ld expected, got %ld\nexpected %s\nactual   "
+			  "%s\nfrom     %s",
 			  i, exchange->method, exchange->target, exchange->status, reply.status,
 			  exchange->answer ? exchange->answer : "", sp_buf_str(&reply.body),
 			  differs ? differs : "");
@@ -130,7 +134,8 @@ static void play(struct server *server, const struct exchange *exchanges, size_t
 
 #define SANDBOX(id, status)                                                                        \
 	"{\"id\":\"{" id "}\",\"status\":\"" status "\",\"plan\":\"1c-2g\","                       \
-	"\"networkPolicy\":{\"default\":\"allow-all\"},\"region\":\"oregon\",\"timeoutSeconds\":86400," \
+	"\"networkPolicy\":{\"default\":\"allow-all\"},\"region\":\"oregon\","                     \
+	"\"timeoutSeconds\":86400,"                                                                \
 	"\"createdAt\":\"{time}\",\"terminatedAt\":null,\"sandboxGroupId\":\"{group}\","           \
 	"\"idleTimeoutSeconds\":900}"
 
@@ -146,33 +151,35 @@ static void play(struct server *server, const struct exchange *exchanges, size_t
 Test(dialogue, snapshot_and_restore)
 {
 	static const struct exchange exchanges[] = {
-		{ "POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\"}", 201, SANDBOX("source", "creating"),
-		  NULL },
-		{ "GET", "/v1/sandboxes/{source}", NULL, 200, SANDBOX("source", "running"), "\"creating\"" },
-		{ "POST", "/v1/sandboxes/{source}/snapshots?ownerId={workspace}",
-		  "{\"kind\":\"filesystem\",\"name\":\"base-1\"}", 202, SNAPSHOT("creating", "null", "null"),
-		  NULL },
-		{ "GET", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL, 200,
-		  AVAILABLE, "\"creating\"" },
-		{ "GET", "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&status=available", NULL,
-		  200, "[{\"snapshot\":" AVAILABLE ",\"cursor\":\"{cursor}\"}]", NULL },
-		{ "GET", "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&cursor={cursor}", NULL,
-		  200, "[]", NULL },
-		{ "GET", "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&status=creating,failed",
-		  NULL, 200, "[]", NULL },
-		{ "POST", "/v1/sandboxes/{source}/terminate?ownerId={workspace}", NULL, 204, NULL, NULL },
-		{ "POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\",\"snapshotName\":\"base-1\"}", 201,
-		  SANDBOX("copy", "creating"), NULL },
-		{ "GET", "/v1/sandboxes/{copy}", NULL, 200, SANDBOX("copy", "running"), "\"creating\"" },
-		{ "DELETE", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL, 204,
-		  NULL, NULL },
-		{ "DELETE", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL, 204,
-		  NULL, NULL },
-		{ "GET", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL, 404,
-		  "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL },
-		{ "POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\",\"snapshotId\":\"{snapshot}\"}", 404,
-		  "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL },
-		{ "GET", "/v1/sandboxes/{copy}", NULL, 200, SANDBOX("copy", "running"), NULL },
+	    {"POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\"}", 201,
+	     SANDBOX("source", "creating"), NULL},
+	    {"GET", "/v1/sandboxes/{source}", NULL, 200, SANDBOX("source", "running"),
+	     "\"creating\""},
+	    {"POST", "/v1/sandboxes/{source}/snapshots?ownerId={workspace}",
+	     "{\"kind\":\"filesystem\",\"name\":\"base-1\"}", 202,
+	     SNAPSHOT("creating", "null", "null"), NULL},
+	    {"GET", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL,
+	     200, AVAILABLE, "\"creating\""},
+	    {"GET", "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&status=available",
+	     NULL, 200, "[{\"snapshot\":" AVAILABLE ",\"cursor\":\"{cursor}\"}]", NULL},
+	    {"GET", "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&cursor={cursor}",
+	     NULL, 200, "[]", NULL},
+	    {"GET",
+	     "/v1/sandbox-groups/{group}/snapshots?ownerId={workspace}&status=creating,failed",
+	     NULL, 200, "[]", NULL},
+	    {"POST", "/v1/sandboxes/{source}/terminate?ownerId={workspace}", NULL, 204, NULL, NULL},
+	    {"POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\",\"snapshotName\":\"base-1\"}",
+	     201, SANDBOX("copy", "creating"), NULL},
+	    {"GET", "/v1/sandboxes/{copy}", NULL, 200, SANDBOX("copy", "running"), "\"creating\""},
+	    {"DELETE", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL,
+	     204, NULL, NULL},
+	    {"DELETE", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL,
+	     204, NULL, NULL},
+	    {"GET", "/v1/sandbox-groups/{group}/snapshots/{snapshot}?ownerId={workspace}", NULL,
+	     404, "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL},
+	    {"POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\",\"snapshotId\":\"{snapshot}\"}",
+	     404, "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL},
+	    {"GET", "/v1/sandboxes/{copy}", NULL, 200, SANDBOX("copy", "running"), NULL},
 	};
 	struct server server = server_start('C', NULL);
 
@@ -184,20 +191,22 @@ Test(dialogue, snapshot_and_restore)
 Test(dialogue, refusals)
 {
 	static const struct exchange exchanges[] = {
-		{ "POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\"}", 201, SANDBOX("source", "creating"),
-		  NULL },
-		{ "GET", "/v1/sandboxes/{source}", NULL, 200, SANDBOX("source", "running"), "\"creating\"" },
-		{ "POST", "/v1/sandboxes/{source}/snapshots", "{\"kind\":\"filesystem\",\"name\":\"snp-1\"}",
-		  400,
-		  "{\"code\":\"invalid_snapshot_name\","
-		  "\"message\":\"name must have 1 to 64 characters and must not start with snp-\"}",
-		  NULL },
-		{ "POST", "/v1/sandboxes/{source}/terminate", NULL, 204, NULL, NULL },
-		{ "POST", "/v1/sandboxes/{source}/snapshots", "{\"kind\":\"runtime\"}", 409,
-		  "{\"code\":\"sandbox_not_running\",\"message\":\"sandbox is not running\"}", NULL },
-		{ "DELETE", "/v1/sandbox-groups/{group}/snapshots/snp-00000000000000000000", NULL, 404,
-		  "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL },
-		{ "POST", "/v1/sandboxes/{source}/suspend", NULL, 404, "{\"message\":\"not found\"}", NULL },
+	    {"POST", "/v1/sandboxes", "{\"ownerId\":\"{workspace}\"}", 201,
+	     SANDBOX("source", "creating"), NULL},
+	    {"GET", "/v1/sandboxes/{source}", NULL, 200, SANDBOX("source", "running"),
+	     "\"creating\""},
+	    {"POST", "/v1/sandboxes/{source}/snapshots",
+	     "{\"kind\":\"filesystem\",\"name\":\"snp-1\"}", 400,
+	     "{\"code\":\"invalid_snapshot_name\","
+	     "\"message\":\"name must have 1 to 64 characters and must not start with snp-\"}",
+	     NULL},
+	    {"POST", "/v1/sandboxes/{source}/terminate", NULL, 204, NULL, NULL},
+	    {"POST", "/v1/sandboxes/{source}/snapshots", "{\"kind\":\"runtime\"}", 409,
+	     "{\"code\":\"sandbox_not_running\",\"message\":\"sandbox is not running\"}", NULL},
+	    {"DELETE", "/v1/sandbox-groups/{group}/snapshots/snp-00000000000000000000", NULL, 404,
+	     "{\"code\":\"snapshot_not_found\",\"message\":\"snapshot not found\"}", NULL},
+	    {"POST", "/v1/sandboxes/{source}/suspend", NULL, 404, "{\"message\":\"not found\"}",
+	     NULL},
 	};
 	struct server server = server_start('C', NULL);
 

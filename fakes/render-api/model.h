@@ -123,7 +123,9 @@ struct sandbox {
 	struct waker_list wakers;
 	bool waking;
 	struct hold *wake_hold;
-	/* On its way to suspension, and the hold that stands in between; when it got there, or 0. */
+	/*
+	 * On its way to suspension, and the hold that stands in between; when it got there, or 0.
+	 */
 	bool suspending;
 	struct hold *suspend_hold;
 	int64_t suspended_ms;
@@ -163,11 +165,14 @@ void sandbox_terminate(struct sandbox *sandbox, sandbox_done_fn done, void *arg)
 /* Gives back to the engine what is over. True while the engine still has sandboxes of ours. */
 bool sandbox_release_due(struct api *api);
 /*
- * Suspends a running one. Where a hold stands in between it is `suspending` until that is released; so it is when this
- * returns 0. SP_CONFLICT: it does not run.
+ * Suspends a running one. Where a hold stands in between it is `suspending` until that is released;
+ * so it is when this returns 0. SP_CONFLICT: it does not run.
  */
 int sandbox_suspend(struct sandbox *sandbox, struct sp_error *err);
-/* Puts it into a state by wire name, except terminated; one on the way is kept until the next call. SP_INVALID, SP_CONFLICT. */
+/*
+ * Puts it into a state by wire name, except terminated; one on the way is kept until the next
+ * call. SP_INVALID, SP_CONFLICT.
+ */
 int sandbox_set_state(struct sandbox *sandbox, const char *state, struct sp_error *err);
 /* The engine has answered for one of the calls that `n_pending` counts. */
 void sandbox_pending_done(struct sandbox *sandbox);
@@ -192,8 +197,8 @@ void sandbox_wake(struct sandbox *sandbox, struct waker *waker);
 void waker_cancel(struct waker *waker);
 
 /*
- * Writes a sandbox as the service shows it in this era; its environment is never shown. `is_new`: the answer of a create,
- * which says `creating` whatever has become of it.
+ * Writes a sandbox as the service shows it in this era; its environment is never shown. `is_new`:
+ * the answer of a create, which says `creating` whatever has become of it.
  */
 void sandbox_json(struct sp_buf *buf, const char *name, const struct sandbox *sandbox, bool is_new);
 

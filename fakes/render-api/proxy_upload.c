@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving a file, piece by piece, into its place; or an archive, into a file without a name, to be extracted when it
- * is whole.
+ * Receiving a file, piece by piece, into its place; or an archive, into a file without a name, to
+ * be extracted when it is whole.
  */
 #include <fakes/render-api/routes.h>
 

@@ -96,8 +96,8 @@ static void list_entry(struct request *request, const char *path)
 	if (at < len)
 		answer_list(request, path, &entries[at], 1);
 	else
-		request_answer_error(request, MHD_HTTP_NOT_FOUND, "file_not_found", "there is no %s",
-				     path);
+		request_answer_error(request, MHD_HTTP_NOT_FOUND, "file_not_found",
+				     "there is no %s", path);
 	fake_dir_free(entries, len);
 }
 

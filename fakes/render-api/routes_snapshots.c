@@ -114,7 +114,8 @@ void route_snapshot_create(struct request *request)
 	}
 	snapshot = snapshot_new(request->sandbox, &wish);
 	if (!snapshot) {
-		request_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL, "out of memory");
+		request_answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL,
+				     "out of memory");
 		return;
 	}
 	/* The answer is of its birth, whatever becomes of it at once. */
@@ -186,7 +187,10 @@ static void on_deleted(void *arg)
 	request_unref(request);
 }
 
-/* Answers when the archive is gone. What is gone already is deleted again without complaint, as the schema says. */
+/*
+ * Answers when the archive is gone. What is gone already is deleted again without
+ * complaint, as the schema says.
+ */
 void route_snapshot_delete(struct request *request)
 {
 	struct snapshot *snapshot = find(request, true);

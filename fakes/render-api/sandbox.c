@@ -438,7 +438,8 @@ static void suspend_now(void *arg)
 	struct sp_error err = SP_ERROR_INIT;
 
 	if (suspend(sandbox, &err))
-		fprintf(stderr, "sandproof fake-api: suspending %s: %s\n", sandbox->id, err.message);
+		fprintf(stderr, "sandproof fake-api: suspending %s: %s\n", sandbox->id,
+			err.message);
 }
 
 int sandbox_suspend(struct sandbox *sandbox, struct sp_error *err)

@@ -28,7 +28,10 @@
 #define FILES_MAX 65536
 /* Between two looks at lifetimes, idle times and silent streams. */
 #define TICK SP_SECOND
-/* A third of what the most patient known client allows (45 s without a byte), and the service's own. */
+/*
+ * A third of what the most patient known client allows (45 s without a
+ * byte), and the service's own.
+ */
 #define KEEP_ALIVE (15 * SP_SECOND)
 /* The engine has this long to end what is left when we stop. */
 #define STOP_MS 30000

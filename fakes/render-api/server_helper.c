@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The server as a program of its own, for tests: LISTEN ERA [--die-with-parent] [--keep-alive-ms=N] [FAULT]… */
+/*
+ * The server as a program of its own, for tests: LISTEN ERA [--die-with-parent]
+ * [--keep-alive-ms=N] [FAULT]…
+ */
 #include <fakes/render-api/server.h>
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots: taken by the engine, kept as archives in our folder until they are deleted or expire. */
+/*
+ * Snapshots: taken by the engine, kept as archives in our folder until they are deleted or expire.
+ */
 #include <fakes/render-api/model.h>
 
 #include <stdio.h>
@@ -15,7 +17,10 @@
 #define LIFE_MS (INT64_C(7) * 24 * 3600 * 1000)
 /* Bytes after which a disk that is made to be full is full. */
 #define FULL_AFTER 2048
-/* Deleted ones are known, so that a second deletion is told from a wrong id; the oldest beyond these are forgotten. */
+/*
+ * Deleted ones are known, so that a second deletion is told from a wrong id; the
+ * oldest beyond these are forgotten.
+ */
 #define GONE_KEPT 1000
 
 static const char *const status_names[SNAPSHOT_STATUS_MAX_] = {
@@ -248,7 +253,8 @@ struct snapshot *snapshot_new(struct sandbox *sandbox, const struct snapshot_wis
 	snapshot->plan = sandbox->plan;
 	snapshot->requested_ms = workspace_now(workspace);
 	snapshot->own_expiry = wish->expires_ms;
-	snapshot->expires_ms = wish->expires_ms ? wish->expires_ms : snapshot->requested_ms + LIFE_MS;
+	snapshot->expires_ms =
+		wish->expires_ms ? wish->expires_ms : snapshot->requested_ms + LIFE_MS;
 	TAILQ_INSERT_HEAD(&workspace->snapshots, snapshot, entry);
 	return snapshot;
 }

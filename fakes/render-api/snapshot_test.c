@@ -47,8 +47,9 @@ Test(snapshot, kinds)
 	};
 	struct server server = server_start('C', NULL);
 	char *id SP_FREE = make_sandbox(&server);
-	char *ready SP_FREE = run_sync(&server, id, M "echo on-disk-9 >file; echo in-memory-9 >$M/m; "
-						      "TOLD=only-told-9 sleep 1000 & echo ready");
+	char *ready SP_FREE = run_sync(&server, id,
+				       M "echo on-disk-9 >file; echo in-memory-9 >$M/m; "
+					 "TOLD=only-told-9 sleep 1000 & echo ready");
 
 	cr_expect_str_eq(ready, "ready\n");
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
@@ -58,13 +59,14 @@ Test(snapshot, kinds)
 		cr_expect(holds(&server, snapshot, "on-disk-9"), "%s: no file", rows[i].body);
 		cr_expect(holds(&server, snapshot, "in-memory-9") == rows[i].memory, "%s: memory",
 			  rows[i].body);
-		cr_expect(holds(&server, snapshot, "only-told-9") == rows[i].memory, "%s: environment",
-			  rows[i].body);
-		char *said SP_FREE = run_sync(&server, copy, M "cat file $M/m 2>&1 | head -c 21; rm file");
+		cr_expect(holds(&server, snapshot, "only-told-9") == rows[i].memory,
+			  "%s: environment", rows[i].body);
+		char *said SP_FREE =
+			run_sync(&server, copy, M "cat file $M/m 2>&1 | head -c 21; rm file");
 
 		cr_expect(!strncmp(said, "on-disk-9\n", 10), "%s: %s", rows[i].body, said);
-		cr_expect(!strcmp(said + 10, "in-memory-9") == rows[i].memory, "%s: %s", rows[i].body,
-			  said);
+		cr_expect(!strcmp(said + 10, "in-memory-9") == rows[i].memory, "%s: %s",
+			  rows[i].body, said);
 		char *still SP_FREE = run_sync(&server, id, "cat file");
 
 		cr_expect_str_eq(still, "on-disk-9\n");
@@ -160,8 +162,9 @@ Test(snapshot, expiry)
 
 	cr_assert(at, "%s", sp_buf_str(&groups.body));
 	memcpy(group, at, 24);
-	char *snapshot SP_FREE = begin_snapshot(
-		&server, id, "{\"kind\":\"runtime\",\"expiresAt\":\"2999-12-31T23:59:59.5+02:00\"}");
+	char *snapshot SP_FREE = begin_snapshot(&server, id,
+						"{\"kind\":\"runtime\",\"expiresAt\":\"2999-12-"
+						"31T23:59:59.5+02:00\"}");
 	struct reply reply SP_CLEANUP(reply_done) = await_snapshot(&server, group, snapshot);
 
 	expect_reply(&reply, 200, "\"expiresAt\":\"2999-12-31T21:59:59Z\"", __LINE__);
@@ -200,13 +203,17 @@ Test(snapshot, names)
 	cr_expect_str_eq(says, "one\n");
 	EXPECT_REPLY(try_create(&server, ",\"snapshotName\":\"Same \\u00e9/..\""), 404,
 		     "snapshot_not_found");
-	EXPECT_REPLY(try_create(&server, ",\"snapshotName\":\"snp-x\""), 400, "invalid_snapshot_name");
+	EXPECT_REPLY(try_create(&server, ",\"snapshotName\":\"snp-x\""), 400,
+		     "invalid_snapshot_name");
 	EXPECT_REPLY(try_create(&server, ",\"snapshotName\":\"\""), 400, "invalid_snapshot_name");
 	cr_expect(*first && *one && *two);
 	server_stop(&server);
 }
 
-/* Memory fits only the plan that it was taken on; files fit any. Environment and network are the new sandbox's own. */
+/*
+ * Memory fits only the plan that it was taken on; files fit any. Environment and
+ * network are the new sandbox's own.
+ */
 Test(snapshot, restored_anew)
 {
 	struct server server = server_start('C', NULL);
@@ -267,7 +274,10 @@ Test(snapshot, foreign)
 	server_stop(&server);
 }
 
-/* While it is held before the capture the sandbox works on, and what it does then is in it; while it is held after, it cannot be used. */
+/*
+ * While it is held before the capture the sandbox works on, and what it does then is in it; while
+ * it is held after, it cannot be used.
+ */
 Test(snapshot, held_capture)
 {
 	struct server server = server_start('C', NULL);
@@ -294,7 +304,8 @@ Test(snapshot, held_capture)
 
 	cr_expect_str_eq(later, "ok\n");
 	control_release(&server, after);
-	EXPECT_REPLY(ask_snapshot(&server, "GET", group, snapshot), 200, "\"status\":\"available\"");
+	EXPECT_REPLY(ask_snapshot(&server, "GET", group, snapshot), 200,
+		     "\"status\":\"available\"");
 	cr_expect(!holds(&server, snapshot, "written-too-late"));
 	server_stop(&server);
 }
@@ -334,7 +345,10 @@ Test(snapshot, held_restore)
 	server_stop(&server);
 }
 
-/* Every way in which a capture fails: the snapshot says so, the sandbox is as it was, and nothing is left of it. */
+/*
+ * Every way in which a capture fails: the snapshot says so, the sandbox is as it
+ * was, and nothing is left of it.
+ */
 Test(snapshot, capture_fails)
 {
 	static const struct {
@@ -355,7 +369,8 @@ Test(snapshot, capture_fails)
 		EXPECT_REPLY(await_snapshot(&server, group, snapshot), 200, rows[i].error);
 		EXPECT_REPLY(ask_snapshot(&server, "GET", group, snapshot), 200,
 			     "\"status\":\"failed\"");
-		EXPECT_REPLY(ask_snapshot(&server, "GET", group, snapshot), 200, "\"sizeBytes\":null");
+		EXPECT_REPLY(ask_snapshot(&server, "GET", group, snapshot), 200,
+			     "\"sizeBytes\":null");
 		EXPECT_REPLY(archive_of(&server, snapshot), 404, "archive_not_found");
 		snprintf(more, sizeof(more), ",\"snapshotId\":\"%s\"", snapshot);
 		EXPECT_REPLY(try_create(&server, more), 409, "snapshot_not_available");
@@ -378,7 +393,9 @@ Test(snapshot, capture_fails)
 	server_stop(&server);
 }
 
-/* A restore that fails is an errored sandbox; a damaged and a hostile archive are two of the ways. */
+/*
+ * A restore that fails is an errored sandbox; a damaged and a hostile archive are two of the ways.
+ */
 Test(snapshot, restore_fails)
 {
 	struct server server = server_start('C', NULL);
@@ -418,7 +435,8 @@ Test(snapshot, only_of_a_running_sandbox)
 	for (size_t i = 0; i < SP_COUNT(states); i++) {
 		char body[128];
 
-		snprintf(body, sizeof(body), "{\"sandbox_id\":\"%s\",\"state\":\"%s\"}", id, states[i]);
+		snprintf(body, sizeof(body), "{\"sandbox_id\":\"%s\",\"state\":\"%s\"}", id,
+			 states[i]);
 		cr_expect(control_do(&server, "POST", "state", body) == 204, "%s", states[i]);
 		EXPECT_REPLY(ask_api(&server, "POST", target, "{}"), 409, "sandbox_not_running");
 		if (i)
@@ -450,7 +468,8 @@ Test(snapshot, server_ends_meanwhile)
 {
 	struct server server = server_start('C', NULL);
 	char *id SP_FREE = make_sandbox(&server);
-	char *made SP_FREE = run_sync(&server, id, "for i in {1..500}; do echo $i >$i; done; echo ok");
+	char *made SP_FREE =
+		run_sync(&server, id, "for i in {1..500}; do echo $i >$i; done; echo ok");
 	char *snapshot SP_FREE = take_snapshot(&server, id, NULL);
 	long capture = control_hold(&server, "capture", "before");
 	char *held SP_FREE = begin_snapshot(&server, id, NULL);

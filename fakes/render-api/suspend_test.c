@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Suspension and waking: what survives, what wakes, every state on the way, and how long it lasts. */
+/*
+ * Suspension and waking: what survives, what wakes, every state on the way, and how long it lasts.
+ */
 #include <fakes/render-api/testing.h>
 
 static long set_state(struct server *server, const char *id, const char *state)
@@ -37,15 +39,19 @@ static long upload(struct server *server, const char *id, const char *path, cons
 	sp_buf_adds(&query, "?path=");
 	sp_buf_add_url(&query, path);
 	struct mint token = mint(server, id, "files/upload", sp_buf_str(&query));
-	struct reply reply SP_CLEANUP(reply_done) = server_ask(
-		server, &(struct ask){ "PUT", token.uri, token.token, content, strlen(content), NULL });
+	struct reply reply SP_CLEANUP(reply_done) =
+		server_ask(server, &(struct ask){ "PUT", token.uri, token.token, content,
+						  strlen(content), NULL });
 
 	return reply.status;
 }
 
 #define M "M=/dev; [[ $HOME = */home ]] && M=$HOME/../dev; "
 
-/* Files of the disk and of memory, and processes where they stood, survive; a command wakes, an upload wakes. */
+/*
+ * Files of the disk and of memory, and processes where they stood, survive; a
+ * command wakes, an upload wakes.
+ */
 Test(suspend, survives_and_wakes)
 {
 	struct server server = server_start('C', NULL);
@@ -159,7 +165,8 @@ Test(suspend, fails)
 	cr_expect(set_state(&server, id, "suspended") == 409);
 	STATE(&server, id, "running");
 	cr_expect(set_state(&server, id, "suspended") == 204);
-	cr_expect(set_state(&server, id, "suspending") == 204, "a suspended one may be shown on its way");
+	cr_expect(set_state(&server, id, "suspending") == 204,
+		  "a suspended one may be shown on its way");
 	cr_expect(set_state(&server, id, "running") == 204);
 	STATE(&server, id, "running");
 	server_stop(&server);
@@ -186,12 +193,14 @@ Test(suspend, vocabulary)
 Test(suspend, lasts_thirty_days)
 {
 	struct server server = server_start('C', NULL);
-	char *id SP_FREE = make_sandbox_with(&server, ",\"timeoutSeconds\":3600,\"idleTimeoutSeconds\":0");
+	char *id SP_FREE =
+		make_sandbox_with(&server, ",\"timeoutSeconds\":3600,\"idleTimeoutSeconds\":0");
 
 	await_state(&server, id, "running");
 	cr_expect(set_state(&server, id, "suspended") == 204);
 	for (int day = 0; day < 29; day++)
-		cr_expect(control_do(&server, "POST", "clock", "{\"advance_ms\":" DAY_MS "}") == 204);
+		cr_expect(control_do(&server, "POST", "clock", "{\"advance_ms\":" DAY_MS "}") ==
+			  204);
 	STATE(&server, id, "suspended");
 	cr_expect(control_do(&server, "POST", "clock", "{\"advance_ms\":" DAY_MS "}") == 204);
 	STATE(&server, id, "terminated");

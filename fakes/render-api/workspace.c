@@ -84,7 +84,10 @@ static void tick_sandbox(struct sandbox *sandbox, int64_t now)
 
 	if (sandbox->terminated_ms)
 		return;
-	/* What a sandbox lives counts from its last waking; while it is suspended something else counts. */
+	/*
+	 * What a sandbox lives counts from its last waking; while it is
+	 * suspended something else counts.
+	 */
 	if (sandbox->suspended_ms ? now - sandbox->suspended_ms >= SUSPENDED_MS :
 				    sandbox->timeout_s &&
 					    now - sandbox->awake_ms >= sandbox->timeout_s * 1000) {

@@ -238,7 +238,8 @@ size_t sp_json_plain(const char *text, size_t len)
 		if (not_plain(bytes))
 			break;
 	}
-	while (n < len && (unsigned char)text[n] - 0x20u < 0x60 && text[n] != '"' && text[n] != '\\')
+	while (n < len && (unsigned char)text[n] - 0x20u < 0x60 && text[n] != '"' &&
+	       text[n] != '\\')
 		n++;
 	return n;
 }

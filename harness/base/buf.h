@@ -51,7 +51,10 @@ int sp_buf_vaddf(struct sp_buf *buf, const char *format, va_list args)
 char *sp_buf_reserve(struct sp_buf *buf, size_t len);
 /* Removes `len` bytes from the front. */
 void sp_buf_consume(struct sp_buf *buf, size_t len);
-/* Moves the memory out (to be freed by the caller; never NULL without an error) and leaves the buffer empty; after an error NULL, and the error stays latched. `ret_len` may be NULL. */
+/*
+ * Moves the memory out (to be freed by the caller; never NULL without an error) and leaves the
+ * buffer empty; after an error NULL, and the error stays latched. `ret_len` may be NULL.
+ */
 char *sp_buf_take(struct sp_buf *buf, size_t *ret_len);
 /* Same, as bytes; returns 0 or the latched error. */
 int sp_buf_take_bytes(struct sp_buf *buf, struct sp_bytes *ret_bytes);
@@ -60,11 +63,17 @@ int sp_buf_take_bytes(struct sp_buf *buf, struct sp_bytes *ret_bytes);
 int sp_buf_add_shell(struct sp_buf *buf, const char *text);
 /* Appends `len` bytes of UTF-8 as a JSON string with its quotes; invalid bytes become U+FFFD. */
 int sp_buf_add_json(struct sp_buf *buf, const char *text, size_t len);
-/* Length of the run at the start that stands for itself in a JSON string: ASCII without control bytes, quotes and backslashes. */
+/*
+ * Length of the run at the start that stands for itself in a JSON string: ASCII without control
+ * bytes, quotes and backslashes.
+ */
 size_t sp_json_plain(const char *text, size_t len);
 /* Appends the base64 form. */
 int sp_buf_add_base64(struct sp_buf *buf, const void *data, size_t len);
-/* Appends the bytes that base64 `text` stands for (padding required, no white space); -EINVAL when it is none, and nothing is added or latched then. */
+/*
+ * Appends the bytes that base64 `text` stands for (padding required, no white space); -EINVAL when
+ * it is none, and nothing is added or latched then.
+ */
 int sp_buf_add_unbase64(struct sp_buf *buf, const char *text, size_t len);
 /* Appends percent-encoded text; all but A-Z a-z 0-9 - . _ ~ is encoded. */
 int sp_buf_add_url(struct sp_buf *buf, const char *text);

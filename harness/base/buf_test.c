@@ -198,7 +198,8 @@ Test(buf, base64_vectors_both_ways)
 		BUF(encoded, 64);
 		BUF(decoded, 64);
 
-		sp_buf_add_base64(&encoded, base64_vectors[i].plain, strlen(base64_vectors[i].plain));
+		sp_buf_add_base64(&encoded, base64_vectors[i].plain,
+				  strlen(base64_vectors[i].plain));
 		cr_assert_str_eq(sp_buf_str(&encoded), base64_vectors[i].encoded);
 		cr_assert_eq(sp_buf_add_unbase64(&decoded, encoded.data ? encoded.data : "",
 						 encoded.len),
@@ -226,9 +227,9 @@ Test(buf, base64_of_every_byte_and_length)
 
 Test(buf, what_is_no_base64_adds_nothing)
 {
-	static const char *const wrong[] = { "Z",	 "Zg",	     "Zg=",	 "Zg=g",  "=g==", "====",
-					     "Zg==Zg==", "Zm9v Zm9", "Zm9v\nZm", "Zm-_", "Zh==", "Zm9=",
-					     "Z\xC3\xA9g" };
+	static const char *const wrong[] = { "Z",    "Zg",	 "Zg=",	      "Zg=g",	  "=g==",
+					     "====", "Zg==Zg==", "Zm9v Zm9",  "Zm9v\nZm", "Zm-_",
+					     "Zh==", "Zm9=",	 "Z\xC3\xA9g" };
 
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {
 		BUF(b, 64);
@@ -279,7 +280,8 @@ Test(buf, json_strings)
 	for (size_t i = 0; i < SP_COUNT(json_texts); i++) {
 		BUF(b, 256);
 
-		cr_assert_eq(sp_buf_add_json(&b, json_texts[i].text, strlen(json_texts[i].text)), 0);
+		cr_assert_eq(sp_buf_add_json(&b, json_texts[i].text, strlen(json_texts[i].text)),
+			     0);
 		cr_assert_str_eq(sp_buf_str(&b), json_texts[i].json);
 	}
 	BUF(b, 64);

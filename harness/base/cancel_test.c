@@ -52,10 +52,11 @@ static const struct {
 	enum act first, second;
 	int expected;
 } orders[] = {
-	{ ABORT, ABORT, SP_ABORTED },	 { ABORT, PAST, SP_ABORTED },	 { ABORT, REMOVE, SP_ABORTED },
-	{ PAST, ABORT, SP_TIMED_OUT },	 { PAST, FUTURE, SP_TIMED_OUT }, { PAST, REMOVE, SP_TIMED_OUT },
-	{ FUTURE, ABORT, SP_ABORTED },	 { FUTURE, PAST, SP_TIMED_OUT }, { FUTURE, REMOVE, 0 },
-	{ REMOVE, REMOVE, 0 },
+	{ ABORT, ABORT, SP_ABORTED },	{ ABORT, PAST, SP_ABORTED },
+	{ ABORT, REMOVE, SP_ABORTED },	{ PAST, ABORT, SP_TIMED_OUT },
+	{ PAST, FUTURE, SP_TIMED_OUT }, { PAST, REMOVE, SP_TIMED_OUT },
+	{ FUTURE, ABORT, SP_ABORTED },	{ FUTURE, PAST, SP_TIMED_OUT },
+	{ FUTURE, REMOVE, 0 },		{ REMOVE, REMOVE, 0 },
 };
 
 static void act(struct sp_cancel *cancel, enum act what, const char *reason)
@@ -85,7 +86,8 @@ Test(cancel, first_wins)
 		act(cancel, orders[i].first, "one");
 		act(cancel, orders[i].second, "two");
 		for (int again = 0; again < 2; again++) {
-			cr_expect_eq(sp_cancel_check(cancel, &err), orders[i].expected, "row %zu", i);
+			cr_expect_eq(sp_cancel_check(cancel, &err), orders[i].expected, "row %zu",
+				     i);
 			cr_expect_eq(readable(cancel), orders[i].expected != 0, "row %zu", i);
 		}
 		cr_expect_eq(err.code, orders[i].expected);

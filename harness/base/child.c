@@ -63,7 +63,10 @@ CHILD_CODE static void give_up(struct launch *l, const char *step)
 		syscall(SYS_exit_group, 127);
 }
 
-/* Handlers of ours would run in memory that is shared: all of them go before any signal is let through. */
+/*
+ * Handlers of ours would run in memory that is shared: all of them go
+ * before any signal is let through.
+ */
 CHILD_CODE static void reset_signals(void)
 {
 	/* All zero is SIG_DFL with no flags and an empty mask, on every architecture. */
@@ -115,7 +118,8 @@ CHILD_CODE static void place_fds(struct launch *l)
 		if (i == 3 && fd < 0)
 			break;
 		if (fd < 0 && null < 0) {
-			null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+			null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC,
+					    0);
 			null = out_of_the_way(l, null);
 			if (null < 0)
 				give_up(l, "/dev/null could not be opened");
@@ -422,7 +426,8 @@ int sp_child_start(struct sp_child *child, struct sp_error *err)
 	if (rc) {
 		rc = sp_error_set_errno(err, -rc, "cannot start %s: no pipe", child->argv[0]);
 	} else if (child->exec_fd < 0 && !path) {
-		rc = sp_error_set_errno(err, unfound, "the program %s was not found", child->argv[0]);
+		rc = sp_error_set_errno(err, unfound, "the program %s was not found",
+					child->argv[0]);
 	} else {
 		l.path = path;
 		memcpy(l.fds, theirs, sizeof(theirs));

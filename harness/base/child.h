@@ -35,7 +35,10 @@ struct sp_child {
 	const char *dir;
 	/* A descriptor of the program to execute instead of looking up argv[0], or -1. Borrowed. */
 	int exec_fd;
-	/* See enum sp_child_fd; after starting, the parent's ends of pipes, owned by sp_child_done(). */
+	/*
+	 * See enum sp_child_fd; after starting, the parent's ends of
+	 * pipes, owned by sp_child_done().
+	 */
 	int in, out, err;
 	/* One more descriptor that the child gets as number 3 (consumed), or -1. */
 	int extra;
@@ -61,13 +64,21 @@ struct sp_child {
 
 /* Starts the child; SP_IO when that fails (a missing program included). */
 int sp_child_start(struct sp_child *child, struct sp_error *err);
-/* Waits for the end and reaps. 0, SP_ABORTED or SP_TIMED_OUT by `cancel` (the child then lives on). */
+/*
+ * Waits for the end and reaps. 0, SP_ABORTED or SP_TIMED_OUT by `cancel` (the child then lives on).
+ */
 int sp_child_wait(struct sp_child *child, struct sp_cancel *cancel, struct sp_error *err);
-/* Signals the child's whole process group, or the child alone with same_group. Never signals after it was reaped. */
+/*
+ * Signals the child's whole process group, or the child alone with same_group. Never
+ * signals after it was reaped.
+ */
 int sp_child_signal(struct sp_child *child, int signal);
 /* KILLs the group if it still lives, reaps, closes the pipes and the pidfd. */
 void sp_child_done(struct sp_child *child);
-/* Closes the pipes and the pidfd and leaves the child running: for one that `outlives` us. Reaps it if it has ended. */
+/*
+ * Closes the pipes and the pidfd and leaves the child running: for one that `outlives`
+ * us. Reaps it if it has ended.
+ */
 void sp_child_detach(struct sp_child *child);
 
 /*

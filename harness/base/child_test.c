@@ -431,7 +431,8 @@ Test(child, no_descriptors_left)
 	for (rlim_t room = 0; room < 12; room++) {
 		struct sp_child child = SP_CHILD_INIT;
 		struct sp_error err = SP_ERROR_INIT;
-		struct rlimit tight = { .rlim_cur = (rlim_t)before + room, .rlim_max = limit.rlim_max };
+		struct rlimit tight = { .rlim_cur = (rlim_t)before + room,
+					.rlim_max = limit.rlim_max };
 		int rc;
 
 		child.argv = argv;
@@ -514,7 +515,8 @@ Test(run, feeds_and_keeps_up_to_the_limit)
 	struct sp_error err = SP_ERROR_INIT;
 
 	memset(input, 'i', len);
-	cr_assert_eq(sp_run(argv, NULL, input, len, len, NULL, &result, &err), 0, "%s", err.message);
+	cr_assert_eq(sp_run(argv, NULL, input, len, len, NULL, &result, &err), 0, "%s",
+		     err.message);
 	cr_assert_eq(result.out_len, len);
 	cr_assert(!memcmp(result.out, input, len));
 	cr_assert_str_eq(result.err, "1234567");
@@ -553,7 +555,8 @@ Test(run, a_cancel_ends_the_group)
 	struct sp_cancel *cancel = sp_cancel_new();
 	struct sp_run_result result = { .code = 77 };
 	struct sp_error err = SP_ERROR_INIT;
-	const char *forever[] = { "sh", "-c", "while :; do wait; read x </dev/zero & wait; done", NULL };
+	const char *forever[] = { "sh", "-c", "while :; do wait; read x </dev/zero & wait; done",
+				  NULL };
 
 	sp_cancel_set_deadline(cancel, sp_now() + SP_MS);
 	cr_assert_eq(sp_run(forever, NULL, NULL, 0, 10, cancel, &result, &err), SP_TIMED_OUT);
@@ -570,10 +573,10 @@ Test(signals, names)
 		const char *name;
 		int signal;
 	} rows[] = {
-		{ "TERM", 15 },	 { "SIGTERM", 15 }, { "15", 15 },  { "term", 15 },   { "sigkill", 9 },
-		{ "HUP", 1 },	 { "USR1", 10 },    { "64", 64 },  { "65", 0 },	     { "0", 0 },
-		{ "", 0 },	 { "SIG", 0 },	    { "15x", 0 },  { "-1", 0 },	     { "TERMS", 0 },
-		{ "99999999999999999999", 0 },
+		{ "TERM", 15 },	  { "SIGTERM", 15 }, { "15", 15 },   { "term", 15 },
+		{ "sigkill", 9 }, { "HUP", 1 },	     { "USR1", 10 }, { "64", 64 },
+		{ "65", 0 },	  { "0", 0 },	     { "", 0 },	     { "SIG", 0 },
+		{ "15x", 0 },	  { "-1", 0 },	     { "TERMS", 0 }, { "99999999999999999999", 0 },
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Cleanup attributes and small macros, in systemd's manner: the name of a helper tells who owns what. */
+/*
+ * Cleanup attributes and small macros, in systemd's manner: the name of
+ * a helper tells who owns what.
+ */
 #ifndef SP_BASE_CLEANUP_H
 #define SP_BASE_CLEANUP_H
 
@@ -38,7 +41,10 @@ static inline void sp_cleanup_free(void *pointer)
 	free(*(void **)pointer);
 }
 
-/* Closes a descriptor if it is one, keeps errno, and returns -1, so that `fd = sp_close(fd)` is whole. */
+/*
+ * Closes a descriptor if it is one, keeps errno, and returns -1, so that
+ * `fd = sp_close(fd)` is whole.
+ */
 int sp_close(int fd);
 
 /* What SP_CLOSE calls. */

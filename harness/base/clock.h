@@ -16,11 +16,16 @@ uint64_t sp_now(void);
 int64_t sp_wall_ms(void);
 /* "2026-11-30T10:00:00Z"; `size` at least 21. */
 void sp_wall_format(int64_t wall_ms, char *buffer, size_t size);
-/* A limit in nanoseconds from now, stretched by SANDPROOF_TIME_SCALE (a number from 0.1 to 1000; 1 when unset or not a number), as an absolute time for sp_cancel_set_deadline(). */
+/*
+ * A limit in nanoseconds from now, stretched by SANDPROOF_TIME_SCALE (a number from 0.1 to 1000; 1
+ * when unset or not a number), as an absolute time for sp_cancel_set_deadline().
+ */
 uint64_t sp_deadline_ms(uint64_t milliseconds);
 /* Whether SANDPROOF_TIME_SCALE is unset, empty or such a number. */
 bool sp_time_scale_valid(void);
-/* Milliseconds left until an absolute time for poll(2): 0 when past, -1 for 0 (never), rounded up. */
+/*
+ * Milliseconds left until an absolute time for poll(2): 0 when past, -1 for 0 (never), rounded up.
+ */
 int sp_until_ms(uint64_t deadline);
 
 #endif

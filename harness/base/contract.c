@@ -19,7 +19,8 @@ static int check_table(const unsigned *version, unsigned wanted, const char *ope
 {
 	if (!version) {
 		sp_error_set(err, SP_INVALID,
-			     "%s: called on an empty reference; open or create it first", operation);
+			     "%s: called on an empty reference; open or create it first",
+			     operation);
 		return SP_INVALID;
 	}
 	if (*version != wanted) {
@@ -169,8 +170,9 @@ int sp_sandbox_spawn(struct sp_sandbox *sandbox, const struct sp_exec_options *o
 {
 	int rc = check_exec(options, "sandbox spawn", err);
 
-	return rc ? rc :
-		    SANDBOX(spawn, OPTIONAL("background_processes"), err, options, ret_process, err);
+	return rc ? rc
+		  : SANDBOX(spawn, OPTIONAL("background_processes"), err, options, ret_process,
+			    err);
 }
 
 int sp_sandbox_read(struct sp_sandbox *sandbox, const char *path, struct sp_bytes *ret_bytes,
@@ -257,8 +259,8 @@ int sp_sandbox_git(struct sp_sandbox *sandbox, const struct sp_git_options *opti
 int sp_sandbox_timeline(struct sp_sandbox *sandbox, struct sp_bytes *ret_texts,
 			struct sp_cancel *cancel, struct sp_error *err)
 {
-	return SANDBOX(timeline, "this platform records no commands; leave out what needs them", err,
-		       ret_texts, cancel, err);
+	return SANDBOX(timeline, "this platform records no commands; leave out what needs them",
+		       err, ret_texts, cancel, err);
 }
 
 int sp_sandbox_destroy(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
@@ -479,7 +481,10 @@ void sp_subject_done(struct sp_subject *subject)
 {
 	if (!subject)
 		return;
-	/* What stands on others goes first; the platform belongs to the provider; control sees the others go. */
+	/*
+	 * What stands on others goes first; the platform belongs to the
+	 * provider; control sees the others go.
+	 */
 	CLOSE(&subject->ensure, SP_ENSURE_VERSION, close);
 	CLOSE(&subject->journal, SP_JOURNAL_VERSION, close);
 	CLOSE(&subject->backdoor, SP_BACKDOOR_VERSION, close);

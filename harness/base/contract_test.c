@@ -12,7 +12,8 @@
 static struct sp_provider provider;
 static struct sp_sandbox sandbox;
 static struct sp_process process;
-static const struct sp_exec_options command = { .version = SP_EXEC_OPTIONS_VERSION, .command = "x" };
+static const struct sp_exec_options command = { .version = SP_EXEC_OPTIONS_VERSION,
+						.command = "x" };
 static const struct sp_create_options creation = SP_CREATE_OPTIONS_INIT;
 static const struct sp_git_options git = SP_GIT_OPTIONS_INIT;
 
@@ -210,12 +211,16 @@ Test(contract, options_are_looked_at_first)
 
 Test(contract, a_subject_closes_each_table_once)
 {
-	static const struct sp_provider_ops p = { .version = SP_PROVIDER_VERSION, .close = count_close };
+	static const struct sp_provider_ops p = { .version = SP_PROVIDER_VERSION,
+						  .close = count_close };
 	static const struct sp_store_ops s = { .version = SP_STORE_VERSION, .close = count_close };
 	static const struct sp_lock_ops l = { .version = SP_LOCK_VERSION, .close = count_close };
-	static const struct sp_journal_ops j = { .version = SP_JOURNAL_VERSION, .close = count_close };
-	static const struct sp_ensure_ops e = { .version = SP_ENSURE_VERSION, .close = count_close };
-	static const struct sp_control_ops c = { .version = SP_CONTROL_VERSION, .close = count_close };
+	static const struct sp_journal_ops j = { .version = SP_JOURNAL_VERSION,
+						 .close = count_close };
+	static const struct sp_ensure_ops e = { .version = SP_ENSURE_VERSION,
+						.close = count_close };
+	static const struct sp_control_ops c = { .version = SP_CONTROL_VERSION,
+						 .close = count_close };
 	struct sp_subject subject = SP_SUBJECT_INIT;
 
 	subject.provider.ops = &p;
@@ -251,7 +256,10 @@ Test(contract, names_of_kinds_and_steps)
 	cr_assert_eq(sp_control_step_from_name("CREATE"), -1);
 }
 
-/* Each owned value filled, freed and freed again: a sanitizer sees what is forgotten or freed twice. */
+/*
+ * Each owned value filled, freed and freed again: a sanitizer sees what
+ * is forgotten or freed twice.
+ */
 Test(contract, owned_values_are_freed_whole)
 {
 	struct sp_exec_result exec = { { (unsigned char *)strdup("o"), 1 },
@@ -275,8 +283,9 @@ Test(contract, owned_values_are_freed_whole)
 	dir.entries[0].path = strdup("p");
 	ids.ids[0] = strdup("i");
 	journal.entries[0].file = strdup("f");
-	requests.items[0] = (struct sp_control_request){ strdup("GET"), strdup("/"), strdup("h"),
-							 { (unsigned char *)strdup("b"), 1 }, false };
+	requests.items[0] = (struct sp_control_request){
+		strdup("GET"), strdup("/"), strdup("h"), { (unsigned char *)strdup("b"), 1 }, false
+	};
 	census.sandboxes[0].id = strdup("i");
 	census.sandboxes[0].state = strdup("s");
 	census.snapshots[0] = (struct sp_census_snapshot){ strdup("i"), strdup("s"), NULL,
@@ -295,5 +304,6 @@ Test(contract, owned_values_are_freed_whole)
 	}
 	cr_assert(!exec.stdout_bytes.data && !dir.entries && !dir.len && !ref.id && !port.token &&
 		  !ids.ids && !journal.entries && !record.key && !record.updated_at &&
-		  !requests.items && !census.sandboxes && !census.snapshots && !census.n_cannot_hold);
+		  !requests.items && !census.sandboxes && !census.snapshots &&
+		  !census.n_cannot_hold);
 }

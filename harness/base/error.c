@@ -34,7 +34,10 @@ static void put(char to[SP_ERROR_TEXT], const char *text)
 static void fill(struct sp_error *err, enum sp_code code, int sys_errno, const char *format,
 		 va_list args)
 {
-	/* Formatted apart, because the arguments may point into the record; one byte over shows a cut. */
+	/*
+	 * Formatted apart, because the arguments may point into the
+	 * record; one byte over shows a cut.
+	 */
 	char text[SP_ERROR_TEXT + 4];
 	int len = vsnprintf(text, sizeof(text), format, args);
 

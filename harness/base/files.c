@@ -67,7 +67,9 @@ static void note(struct removal *r, int error)
 		r->error = -error;
 }
 
-/* Lets the owner into a folder that shuts them out; the descriptor makes sure that it is no link. */
+/*
+ * Lets the owner into a folder that shuts them out; the descriptor makes sure that it is no link.
+ */
 static void let_in(int dirfd, const char *name)
 {
 	int fd SP_CLOSE = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -79,7 +81,9 @@ static void let_in(int dirfd, const char *name)
 	(void)chmod(path, 0700);
 }
 
-/* Opens a folder; below the top neither a link nor a mount point is entered, bind mounts included. */
+/*
+ * Opens a folder; below the top neither a link nor a mount point is entered, bind mounts included.
+ */
 static int open_folder(int dirfd, const char *name, bool top)
 {
 	struct open_how how = {
@@ -228,7 +232,10 @@ int sp_mkdirs(const char *path, mode_t mode)
 	return make_folder(copy, mode);
 }
 
-/* Reads to the end of file; the buffer's ceiling is one byte above the limit, to see what exceeds it. */
+/*
+ * Reads to the end of file; the buffer's ceiling is one byte above the
+ * limit, to see what exceeds it.
+ */
 static int read_all(int fd, struct sp_buf *buf)
 {
 	for (;;) {

@@ -362,7 +362,9 @@ Test(random, ids)
 	cr_assert_str_empty(none);
 }
 
-/* A device or a pipe that was named is written to; renaming over it would take it from the machine. */
+/*
+ * A device or a pipe that was named is written to; renaming over it would take it from the machine.
+ */
 Test(files, a_special_file_is_written_to_and_stays)
 {
 	char *dir DIR_OF_TEST = make_dir();

@@ -6,7 +6,9 @@
 #include <base/buf.h>
 #include <base/cleanup.h>
 
-/* The first, empty helper forgets those of the machine. The names are expanded by git's own shell. */
+/*
+ * The first, empty helper forgets those of the machine. The names are expanded by git's own shell.
+ */
 #define HELPER                                                                                     \
 	" -c credential.helper= -c 'credential.helper=!f(){ "                                      \
 	"printf \"username=%s\\npassword=%s\\n\" \"$GIT_ASKPASS_USER\" \"$GIT_ASKPASS_TOKEN\"; };f'"
@@ -154,7 +156,8 @@ int sp_git_over_exec(struct sp_sandbox *sandbox, const struct sp_git_options *op
 	blot_out(&result.stdout_bytes, options->token);
 	blot_out(&result.stderr_bytes, options->token);
 	if (result.exit_code) {
-		sp_error_set(err, SP_IO, "git %s failed (code %d)", options->verb, result.exit_code);
+		sp_error_set(err, SP_IO, "git %s failed (code %d)", options->verb,
+			     result.exit_code);
 		sp_error_set_detail(err, (const char *)result.stderr_bytes.data);
 		return SP_IO;
 	}

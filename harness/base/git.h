@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Git helpers over exec (sandbox-contract 1.7), for providers whose platform has none of its own. */
+/*
+ * Git helpers over exec (sandbox-contract 1.7), for providers whose platform has none of its own.
+ */
 #ifndef SP_BASE_GIT_H
 #define SP_BASE_GIT_H
 

@@ -61,10 +61,12 @@ Test(git, refuses_what_would_be_an_option_or_is_not_there)
 		{ GIT(.verb = "gc"), "are the verbs" },
 		{ GIT(.verb = "clone", .url = "u"), "needs a URL and a folder" },
 		{ GIT(.verb = "clone", .dir = "d"), "needs a URL and a folder" },
-		{ GIT(.verb = "clone", .url = "--upload-pack=x", .dir = "d"), "would be an option" },
+		{ GIT(.verb = "clone", .url = "--upload-pack=x", .dir = "d"), "would be an "
+									      "option" },
 		{ GIT(.verb = "clone", .url = "u", .dir = "-d"), "would be an option" },
 		{ GIT(.verb = "clone", .url = "u", .dir = "d", .ref = "-b"), "would be an option" },
-		{ GIT(.verb = "clone", .url = "https://me:pw@host/x", .dir = "d"), "no place in a URL" },
+		{ GIT(.verb = "clone", .url = "https://me:pw@host/x", .dir = "d"), "no place in a "
+										   "URL" },
 		{ GIT(.verb = "commit"), "needs a message" },
 		{ GIT(.verb = "branch"), "needs a name" },
 	};
@@ -88,12 +90,15 @@ Test(git, composes_each_verb)
 		const char *has;
 		const char *cwd;
 	} rows[] = {
-		{ GIT(.verb = "clone", .url = "https://h/x", .dir = "a/b"), "--depth 1 --single-branch -- 'https://h/x' \"$d\"", NULL },
+		{ GIT(.verb = "clone", .url = "https://h/x", .dir = "a/b"),
+		  "--depth 1 --single-branch -- 'https://h/x' \"$d\"", NULL },
 		{ GIT(.verb = "clone", .url = "u", .dir = "b", .depth = 7), "--depth 7 ", NULL },
-		{ GIT(.verb = "clone", .url = "u", .dir = "it's", .depth = -1, .ref = "v1"), " clone --branch 'v1' -- 'u'", NULL },
+		{ GIT(.verb = "clone", .url = "u", .dir = "it's", .depth = -1, .ref = "v1"),
+		  " clone --branch 'v1' -- 'u'", NULL },
 		{ GIT(.verb = "status", .dir = "w"), "git status --porcelain=v1 --branch", "w" },
 		{ GIT(.verb = "add", .dir = "w"), "git add --all -- .", "w" },
-		{ GIT(.verb = "commit", .dir = "w", .message = "-m $(x) 'q'"), "git commit --message='-m $(x) '\\''q'\\'''", "w" },
+		{ GIT(.verb = "commit", .dir = "w", .message = "-m $(x) 'q'"),
+		  "git commit --message='-m $(x) '\\''q'\\'''", "w" },
 		{ GIT(.verb = "push", .dir = "w"), " push", "w" },
 		{ GIT(.verb = "pull", .dir = "w"), " pull --ff-only", "w" },
 		{ GIT(.verb = "branch", .dir = "w", .ref = "topic"), "git branch -- 'topic'", "w" },
@@ -103,18 +108,22 @@ Test(git, composes_each_verb)
 		struct script script = { 0 };
 		struct sp_error err = SP_ERROR_INIT;
 
-		cr_expect_eq(run(&script, &rows[i].options, &err), 0, "row %zu: %s", i, err.message);
-		cr_expect(strstr(script.command, rows[i].has), "row %zu: expected \"%s\" in \"%s\"", i,
-			  rows[i].has, script.command);
-		cr_expect(rows[i].cwd ? script.cwd && !strcmp(script.cwd, rows[i].cwd) : !script.cwd,
+		cr_expect_eq(run(&script, &rows[i].options, &err), 0, "row %zu: %s", i,
+			     err.message);
+		cr_expect(strstr(script.command, rows[i].has), "row %zu: expected \"%s\" in \"%s\"",
+			  i, rows[i].has, script.command);
+		cr_expect(rows[i].cwd ? script.cwd && !strcmp(script.cwd, rows[i].cwd)
+				      : !script.cwd,
 			  "row %zu: cwd %s", i, script.cwd ? script.cwd : "(none)");
-		cr_expect_str_eq(script.env, "GIT_TERMINAL_PROMPT=0;", "row %zu: %s", i, script.env);
+		cr_expect_str_eq(script.env, "GIT_TERMINAL_PROMPT=0;", "row %zu: %s", i,
+				 script.env);
 	}
 }
 
 Test(git, token_is_in_the_environment_only)
 {
-	struct sp_git_options options = GIT(.verb = "clone", .url = "u", .dir = "d", .token = "t0ken");
+	struct sp_git_options options =
+		GIT(.verb = "clone", .url = "u", .dir = "d", .token = "t0ken");
 	struct script script = { .code = 128, .say = "fatal: t0ken is no good, t0ken" };
 	struct sp_error err = SP_ERROR_INIT;
 

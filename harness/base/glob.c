@@ -3,7 +3,9 @@
 
 #include <stddef.h>
 
-/* First byte after the character at `text`; a stray continuation byte goes with what precedes it. */
+/*
+ * First byte after the character at `text`; a stray continuation byte goes with what precedes it.
+ */
 static const char *next_character(const char *text)
 {
 	text++;

@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* True when the whole of `text` fits: '*' is any text (also none), '?' one UTF-8 character. Time is at most length times length. */
+/*
+ * True when the whole of `text` fits: '*' is any text (also none), '?' one UTF-8 character. Time is
+ * at most length times length.
+ */
 bool sp_glob_match(const char *pattern, const char *text);
 
 #endif

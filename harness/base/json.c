@@ -428,8 +428,9 @@ int sp_json_scan(const char *text, size_t len, size_t max_len, struct sp_error *
 	int rc;
 
 	if (len > max_len || len > UINT32_MAX)
-		return sp_error_set(err, SP_PROTOCOL, "a JSON text of %zu bytes; at most %zu are accepted",
-				    len, max_len < UINT32_MAX ? max_len : UINT32_MAX);
+		return sp_error_set(err, SP_PROTOCOL,
+				    "a JSON text of %zu bytes; at most %zu are accepted", len,
+				    max_len < UINT32_MAX ? max_len : UINT32_MAX);
 	rc = scan_value(&s);
 	if (!rc) {
 		skip_space(&s);
@@ -465,7 +466,8 @@ bool sp_json_int(const cJSON *object, const char *name, int64_t *ret)
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 	int64_t value;
 
-	if (!cJSON_IsNumber(item) || item->valuedouble > MAX_DOUBLE || item->valuedouble < -MAX_DOUBLE)
+	if (!cJSON_IsNumber(item) || item->valuedouble > MAX_DOUBLE ||
+	    item->valuedouble < -MAX_DOUBLE)
 		return false;
 	value = (int64_t)item->valuedouble;
 	if ((double)value != item->valuedouble)

@@ -103,7 +103,10 @@ static int run_loop(struct run *run, struct sp_cancel *cancel, struct sp_error *
 
 		if (poll(fds, RUN_MAX, -1) < 0 && errno != EINTR)
 			return sp_error_set_errno(err, errno, "cannot wait for a command");
-		/* Looked at before the pipes are drained, so that nothing written before the end is missed. */
+		/*
+		 * Looked at before the pipes are drained, so that nothing
+		 * written before the end is missed.
+		 */
 		ended = fds[RUN_END].revents;
 		if (fds[RUN_IN].revents)
 			feed(run);

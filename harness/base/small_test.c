@@ -105,8 +105,10 @@ Test(clock, scale_stretches_deadlines)
 		else
 			unsetenv("SANDPROOF_TIME_SCALE");
 		deadline = sp_deadline_ms(1000000);
-		cr_expect_geq(deadline, before + rows[i].least_ms * SP_MS, "scale %s", rows[i].scale);
-		cr_expect_leq(deadline, before + rows[i].most_ms * SP_MS, "scale %s", rows[i].scale);
+		cr_expect_geq(deadline, before + rows[i].least_ms * SP_MS, "scale %s",
+			      rows[i].scale);
+		cr_expect_leq(deadline, before + rows[i].most_ms * SP_MS, "scale %s",
+			      rows[i].scale);
 	}
 	unsetenv("SANDPROOF_TIME_SCALE");
 	cr_expect(sp_time_scale_valid());

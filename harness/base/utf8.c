@@ -109,7 +109,10 @@ size_t sp_utf8_count(const char *text, size_t len)
 	return n;
 }
 
-/* Takes bytes to the held head until it is a character, is none, or the data ends; returns how many. */
+/*
+ * Takes bytes to the held head until it is a character, is none, or the
+ * data ends; returns how many.
+ */
 static size_t decode_held(struct sp_utf8_decoder *decoder, const unsigned char *data, size_t len,
 			  struct sp_buf *out)
 {
@@ -138,7 +141,8 @@ static size_t decode_held(struct sp_utf8_decoder *decoder, const unsigned char *
 	return used;
 }
 
-int sp_utf8_decode(struct sp_utf8_decoder *decoder, const void *data, size_t len, struct sp_buf *out)
+int sp_utf8_decode(struct sp_utf8_decoder *decoder, const void *data, size_t len,
+		   struct sp_buf *out)
 {
 	const unsigned char *bytes = data;
 	size_t at = decode_held(decoder, bytes, len, out);

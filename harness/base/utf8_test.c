@@ -34,8 +34,8 @@ static const struct {
 	{ "cut at the end", "a\xF0\x9F\x98", "a" R },
 	{ "cut head at the end", "a\xC3", "a" R },
 	/* The example of Unicode, table 3-11. */
-	{ "Unicode 3-11", "\xF0\x80\x80\x41\xE0\x9F\x41\xF4\x91\x41\xED\xA0\x41", R R R "A" R R "A" R R
-										  "A" R R "A" },
+	{ "Unicode 3-11", "\xF0\x80\x80\x41\xE0\x9F\x41\xF4\x91\x41\xED\xA0\x41",
+	  R R R "A" R R "A" R R "A" R R "A" },
 	/* And of table 3-10: truncated sequences. */
 	{ "Unicode 3-10", "\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", R R R R "A" },
 };

@@ -17,7 +17,10 @@ struct cli_command {
 	/* Prose between usage and options, and ready-to-run lines after them; may be NULL. */
 	const char *details;
 	const char *examples;
-	/* Runs with argv[0] the first word after the name; returns the exit code. NULL: not built yet. */
+	/*
+	 * Runs with argv[0] the first word after the name; returns the
+	 * exit code. NULL: not built yet.
+	 */
 	int (*run)(const struct cli_command *self, int argc, char **argv);
 	/* For one that is not built yet: what to use meanwhile. */
 	const char *instead;

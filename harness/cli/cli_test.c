@@ -264,42 +264,60 @@ static const struct {
 } surroundings[] = {
 	/* Without a standard output the next file must not become it. */
 	{ "(exec >&-; \"$0\"" ONE_CASE " --results \"$1/r\"); grep -v '^{' \"$1/r\" && exit 9; "
-	  "wc -l <\"$1/r\"", "3", 0 },
+	  "wc -l <\"$1/r\"",
+	  "3", 0 },
 	{ "exec <&- >&- 2>&-; \"$0\"" ONE_CASE, "", 0 },
 	{ "\"$0\"" ONE_CASE " >/dev/full", "standard output", 3 },
 	{ "\"$0\"" ONE_CASE " --report junit=- >/dev/full", "standard output", 3 },
 	{ "\"$0\"" ONE_CASE " --min-executed 2", "1 case ran, and --min-executed asks for 2", 1 },
 	{ "SANDPROOF_TIME_SCALE=fast \"$0\"" ONE_CASE, "SANDPROOF_TIME_SCALE", 2 },
 	{ "SANDPROOF_TIME_SCALE=0 \"$0\"" ONE_CASE, "0.1 to 1000", 2 },
-	/* The verdict comes out although a report cannot be written, and so do the other reports. */
+	/*
+	 * The verdict comes out although a report cannot be written, and so do the other reports.
+	 */
 	{ "\"$0\"" ONE_CASE " --report html=/nowhere/r.html --report ctrf=\"$1/c.json\"; code=$?; "
-	  "grep -q '\"passed\":1' \"$1/c.json\" || exit 9; exit $code", "1 passed, 0 failed, 0 skipped", 3 },
+	  "grep -q '\"passed\":1' \"$1/c.json\" || exit 9; exit $code",
+	  "1 passed, 0 failed, 0 skipped", 3 },
 	/* TAP has standard output for itself, to the last line. */
 	{ "\"$0\"" ONE_CASE " --report tap=- 2>\"$1/talk\"; code=$?; tail -1 \"$1/talk\" | "
 	  "grep -q '^1 passed' || exit 9; exit $code",
 	  "TAP version 14\nok 1 - exec.code.passes-through\n1..1\n", 0 },
-	{ "\"$0\"" ONE_CASE " --report tap=- >/dev/full", "cannot write the report to standard output", 3 },
-	/* Known failures: what passes, what fails as it is listed, what is of no case whatever was selected. */
-	{ "echo 'exec.code.passes-through | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
+	{ "\"$0\"" ONE_CASE " --report tap=- >/dev/full",
+	  "cannot write the report to standard output", 3 },
+	/*
+	 * Known failures: what passes, what fails as it is listed, what is of
+	 * no case whatever was selected.
+	 */
+	{ "echo 'exec.code.passes-through | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline "
+									       "\"$1/b\"",
 	  "0 passed, 1 failed, 0 skipped", 1 },
 	{ "echo 'exec.nothing | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
 	  "1 passed, 1 failed, 0 skipped", 1 },
 	{ "echo 'exec.code.is-final | x | y' >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
 	  "1 passed, 0 failed, 0 skipped", 0 },
-	{ "echo broken >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"", "line 1: the message is missing", 2 },
-	{ "\"$0\"" FAULTY_CASE " --results \"$1/r3\" >/dev/null; sed -i 's/,\"defect\":\"[a-z-]*\"//' \"$1/r3\"; "
+	{ "echo broken >\"$1/b\"; \"$0\"" ONE_CASE " --baseline \"$1/b\"",
+	  "line 1: the message is missing", 2 },
+	{ "\"$0\"" FAULTY_CASE " --results \"$1/r3\" >/dev/null; sed -i "
+			       "'s/,\"defect\":\"[a-z-]*\"//' \"$1/r3\"; "
 	  "\"$0\" baseline update \"$1/r3\" --baseline \"$1/b3\" >/dev/null && \"$0\"" FAULTY_CASE
-	  " --baseline \"$1/b3\"", "0 passed, 0 failed, 1 skipped", 0 },
+	  " --baseline \"$1/b3\"",
+	  "0 passed, 0 failed, 1 skipped", 0 },
 	/* Runs of one program go together; two requirement sets do not, unless it is said. */
-	{ "\"$0\"" ONE_CASE " --results \"$1/m1\" >/dev/null; sed 's/\"bash\"/\"other\"/' \"$1/m1\" >\"$1/m2\"; "
-	  "\"$0\" report clauses \"$1/m1\" \"$1/m2\"", "exec:X1", 0 },
+	{ "\"$0\"" ONE_CASE " --results \"$1/m1\" >/dev/null; sed 's/\"bash\"/\"other\"/' "
+			    "\"$1/m1\" >\"$1/m2\"; "
+	  "\"$0\" report clauses \"$1/m1\" \"$1/m2\"",
+	  "exec:X1", 0 },
 	{ "sed 's/\"requirements_sha256\":\"../&zz/' \"$1/m1\" >\"$1/m3\"; "
-	  "\"$0\" report clauses \"$1/m1\" \"$1/m3\"", "two requirement sets", 3 },
+	  "\"$0\" report clauses \"$1/m1\" \"$1/m3\"",
+	  "two requirement sets", 3 },
 	{ "\"$0\" report clauses --mixed \"$1/m1\" \"$1/m3\"", "different requirement sets", 0 },
-	{ "cat \"$1/m1\" \"$1/m2\" >\"$1/m4\"; \"$0\" report clauses --json \"$1/m4\"", "\"complete\": true", 0 },
-	{ "head -c -3 \"$1/m1\" >\"$1/m5\"; \"$0\" report tap \"$1/m5\"", "Bail out! the run was cut off", 0 },
+	{ "cat \"$1/m1\" \"$1/m2\" >\"$1/m4\"; \"$0\" report clauses --json \"$1/m4\"",
+	  "\"complete\": true", 0 },
+	{ "head -c -3 \"$1/m1\" >\"$1/m5\"; \"$0\" report tap \"$1/m5\"",
+	  "Bail out! the run was cut off", 0 },
 	{ "sed 's/\"schema_version\":1/\"schema_version\":9/' \"$1/m1\" >\"$1/m6\"; "
-	  "\"$0\" report tap \"$1/m6\"", "schema_version 9, and this program reads version 1", 3 },
+	  "\"$0\" report tap \"$1/m6\"",
+	  "schema_version 9, and this program reads version 1", 3 },
 	/* A limit on the size of files is an error, not a death. */
 	{ "ulimit -f 0; \"$0\"" ONE_CASE " --results \"$1/r2\"", "File too large", 3 },
 };
@@ -318,14 +336,18 @@ Test(cli, surroundings, .timeout = 250)
 	}
 }
 
-/* The fake is killed once a case has its result: one fault of ours, and nothing is laid to the subject. */
+/*
+ * The fake is killed once a case has its result: one fault of ours, and
+ * nothing is laid to the subject.
+ */
 Test(cli, a_fake_that_dies_in_mid_run, .timeout = 250)
 {
-	struct sp_run_result r = run_text(
-		"mkdir \"$1/t\"; TMPDIR=$1/t \"$0\" run --provider bash --jobs 2 --results \"$1/d\" & "
-		"p=$!; until grep -qs '\"type\":\"case\"' \"$1/d\"; do :; done; "
-		"read -r fake rest </proc/$p/task/$p/children; kill -KILL \"$fake\"; "
-		"wait $p; code=$?; ls -A \"$1/t\" >&2; exit $code");
+	struct sp_run_result r =
+		run_text("mkdir \"$1/t\"; TMPDIR=$1/t \"$0\" run --provider bash --jobs 2 "
+			 "--results \"$1/d\" & "
+			 "p=$!; until grep -qs '\"type\":\"case\"' \"$1/d\"; do :; done; "
+			 "read -r fake rest </proc/$p/task/$p/children; kill -KILL \"$fake\"; "
+			 "wait $p; code=$?; ls -A \"$1/t\" >&2; exit $code");
 	char *last SP_FREE = last_line(r.out);
 	unsigned failed = 99;
 

@@ -17,7 +17,7 @@
 /* Long enough to mend something, short enough to be asked again. */
 #define DEFAULT_DAYS 90
 #define HEAD                                                                                       \
-	"# Known failures, for `sandproof run --baseline FILE`. One line an entry:\n"                 \
+	"# Known failures, for `sandproof run --baseline FILE`. One line an entry:\n"              \
 	"# PATTERN | how the message begins | reason | link | last day (YYYY-MM-DD)\n"
 
 struct baseline_args {
@@ -105,18 +105,24 @@ const struct cli_command cli_baseline_command = {
 	.name = "baseline",
 	.synopsis = "update RESULTS… [--baseline FILE] [--days N]",
 	.summary = "keep a list of known failures",
-	.details =
-		"Writes the shortest list of known failures that is true after a run. `sandproof run --baseline FILE` "
-		"runs listed cases all the same: one that fails as listed is xfail (counted as skipped), one that "
-		"passes is xpass (counted as failed). Whatever makes the list untrue fails the run and says what to "
-		"change: a pass, another message, an expired line, a pattern of more than 20 cases, two lines for "
-		"one case, a line of no case. Errors of the harness are never excused.\n\n"
-		"A line is PATTERN | MESSAGE | REASON | LINK | EXPIRY: a glob over case ids, how the failure's first "
-		"line begins, why it is known, where it is tracked, and the last day on which it holds; the last two "
-		"may be left out. Comments and lines that are still true stay as they are.",
+	.details = "Writes the shortest list of known failures that is true after a run. "
+		   "`sandproof run --baseline FILE` "
+		   "runs listed cases all the same: one that fails as listed is xfail (counted as "
+		   "skipped), one that "
+		   "passes is xpass (counted as failed). Whatever makes the list untrue fails the "
+		   "run and says what to "
+		   "change: a pass, another message, an expired line, a pattern of more than 20 "
+		   "cases, two lines for "
+		   "one case, a line of no case. Errors of the harness are never excused.\n\n"
+		   "A line is PATTERN | MESSAGE | REASON | LINK | EXPIRY: a glob over case ids, "
+		   "how the failure's first "
+		   "line begins, why it is known, where it is tracked, and the last day on which "
+		   "it holds; the last two "
+		   "may be left out. Comments and lines that are still true stay as they are.",
 	.options = options,
 	.n_options = SP_COUNT(options),
-	.examples = "  sandproof run --provider local --baseline local.baseline --results out/results.ndjson\n"
+	.examples = "  sandproof run --provider local --baseline local.baseline --results "
+		    "out/results.ndjson\n"
 		    "  sandproof baseline update out/results.ndjson --baseline local.baseline\n",
 	.run = run_baseline,
 };

@@ -55,7 +55,8 @@ static void add_providers(struct sp_buf *out)
 	sp_buf_adds(out, "\n--journal and --ensure take driver and plugin SPECs.\n"
 			 "Without any of them: --provider bash --store sqlite, as far as they are "
 			 "built.\n"
-			 "Built now: bash, local, local:poll, local:bare, render and its URLs. The others are "
+			 "Built now: bash, local, local:poll, local:bare, render and its URLs. The "
+			 "others are "
 			 "exit 3.\n");
 }
 

@@ -79,8 +79,8 @@ static int write_line(struct job *job, const struct sp_journal_line *line, struc
 	fwrite(line->text.data, 1, line->text.len, job->out);
 	if (!line->unterminated || job->args->positions)
 		fputc('\n', job->out);
-	return ferror(job->out) ? sp_error_set_errno(err, errno, "cannot write to standard output") :
-				  0;
+	return ferror(job->out) ? sp_error_set_errno(err, errno, "cannot write to standard output")
+				: 0;
 }
 
 /* Talk about the end goes to standard error: standard output is the run's own. */
@@ -159,9 +159,11 @@ static int do_cat(struct job *job, struct sp_error *err)
 				 &code, err);
 	if (!rc && state == SP_JOURNAL_UNKNOWN)
 		rc = sp_error_set(err, SP_NOT_FOUND,
-				  "there is no journal of run \"%.200s\" in %.150s; `sandproof journal "
+				  "there is no journal of run \"%.200s\" in %.150s; `sandproof "
+				  "journal "
 				  "list` shows what there is",
-				  job->run_id, job->args->dir ? job->args->dir : "the default folder");
+				  job->run_id,
+				  job->args->dir ? job->args->dir : "the default folder");
 	job->options.until_end = true;
 	return rc ? rc : read_journal(job, err);
 }
@@ -315,10 +317,10 @@ static int check_strategy(const char *text, enum sp_journal_strategy *ret, struc
 	*ret = !text			  ? SP_JOURNAL_AUTO :
 	       !strcmp(text, "follow") ? SP_JOURNAL_FOLLOW :
 					    SP_JOURNAL_POLL;
-	return !text || !strcmp(text, "follow") || !strcmp(text, "poll") ?
-		       0 :
-		       sp_error_set(err, SP_INVALID, "--strategy takes follow or poll, not \"%.80s\"",
-				    text);
+	return !text || !strcmp(text, "follow") || !strcmp(text, "poll")
+		       ? 0
+		       : sp_error_set(err, SP_INVALID,
+				      "--strategy takes follow or poll, not \"%.80s\"", text);
 }
 
 static int check_words(const struct cli_list *words, const struct verb **ret, struct sp_error *err)
@@ -326,12 +328,14 @@ static int check_words(const struct cli_list *words, const struct verb **ret, st
 	const struct verb *verb = words->len ? find_verb(words->items[0]) : NULL;
 
 	if (!verb)
-		return sp_error_set(err, SP_INVALID, "%s%.80s%s; there are cat, tail, list and sweep",
+		return sp_error_set(err, SP_INVALID,
+				    "%s%.80s%s; there are cat, tail, list and sweep",
 				    words->len ? "\"" : "what to do is missing",
 				    words->len ? words->items[0] : "",
 				    words->len ? "\" is nothing to do with a journal" : "");
 	if (verb->needs_run && (words->len < 2 || !*words->items[1]))
-		return sp_error_set(err, SP_INVALID, "journal %s needs the id of a run", verb->name);
+		return sp_error_set(err, SP_INVALID, "journal %s needs the id of a run",
+				    verb->name);
 	if (words->len > (verb->needs_run ? 2u : 1u))
 		return sp_error_set(err, SP_INVALID, "\"%.80s\" is one argument too many",
 				    words->items[words->len - 1]);
@@ -355,12 +359,14 @@ static int check_place(const struct journal_args *args, bool *ret_own, struct sp
 		return rc;
 	if (spec.scheme == CLI_BASH)
 		return sp_error_set(err, SP_INVALID,
-				    "bash is a fake of one run and has gone with it; for one that stays "
+				    "bash is a fake of one run and has gone with it; for one that "
+				    "stays "
 				    "use `sandproof fake-api` and --provider render:URL");
 	*ret_own = spec.scheme == CLI_LOCAL || spec.scheme == CLI_LOCAL_POLL;
 	if (*ret_own && args->sandbox)
 		return sp_error_set(err, SP_INVALID,
-				    "local has no sandboxes that outlive a process; leave --sandbox out");
+				    "local has no sandboxes that outlive a process; leave "
+				    "--sandbox out");
 	if (!*ret_own && (!args->sandbox || !*args->sandbox))
 		return sp_error_set(err, SP_INVALID, "--sandbox is missing: the id of the sandbox");
 	if (args->dir && *args->dir != '/')

@@ -69,7 +69,8 @@ static void check(const char *const *words, int code, const char *out, const cha
 	bool good = r.code == code && !strcmp(r.out ? r.out : "", out) &&
 		    strstr(r.err ? r.err : "", err_part);
 
-	cr_expect(good, "%s: code %d, expected %d\nout: %s\nexpected: %s\nerr: %s\nexpected in it: %s",
+	cr_expect(good,
+		  "%s: code %d, expected %d\nout: %s\nexpected: %s\nerr: %s\nexpected in it: %s",
 		  words[0], r.code, code, r.out, out, r.err, err_part);
 	sp_run_result_done(&r);
 }
@@ -97,8 +98,8 @@ Test(journal, list_and_sweep)
 	put("a_20b.ndjson", "x\n");
 	put("a\033b.ndjson", "x\n");
 	struct sp_run_result r = run(WORDS("list"));
-	cr_expect(r.code == 0 && strstr(r.out, "exit 7") && strstr(r.out, "producing"), "%s%s", r.out,
-		  r.err);
+	cr_expect(r.code == 0 && strstr(r.out, "exit 7") && strstr(r.out, "producing"), "%s%s",
+		  r.out, r.err);
 	cr_expect(strstr(r.out, "'a b'") && strstr(r.out, "not a run") && !strchr(r.out, '\033'),
 		  "%s", r.out);
 	sp_run_result_done(&r);
@@ -115,8 +116,8 @@ Test(journal, list_and_sweep)
 /* Follows what is written meanwhile, and an interrupt ends it, follower included. */
 Test(journal, tail)
 {
-	const char *argv[] = { PROGRAM, "journal", "tail", "r1", "--provider", "local", "--dir", dir,
-			       NULL };
+	const char *argv[] = { PROGRAM, "journal", "tail", "r1", "--provider",
+			       "local", "--dir",   dir,	   NULL };
 	struct sp_child child = SP_CHILD_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	char line[64] = "";
@@ -153,7 +154,8 @@ Test(journal, usage)
 		{ { "cat", "r1", "--provider", "nonsense" }, "nonsense" },
 		{ { "cat", "r1", "--provider", "local", "--sandbox", "x" }, "leave --sandbox out" },
 		{ { "cat", "r1", "--provider", "local", "--dir", "x" }, "absolute" },
-		{ { "tail", "r1", "--provider", "local", "--strategy", "guess" }, "follow or poll" },
+		{ { "tail", "r1", "--provider", "local", "--strategy", "guess" },
+		  "follow or poll" },
 		{ { "cat", "r1", "--from", "-1" }, "--from" },
 	};
 
@@ -165,8 +167,8 @@ Test(journal, usage)
 			argv[2 + n] = rows[i].words[n];
 		cr_assert_eq(sp_run(argv, NULL, NULL, 0, 65536, NULL, &r, NULL), 0);
 		cr_expect(r.code == 2 && strstr(r.err, rows[i].message) && !r.out_len,
-			  "%s: code %d, \"%s\" is not in %s", rows[i].words[0] ? rows[i].words[0] : "",
-			  r.code, rows[i].message, r.err);
+			  "%s: code %d, \"%s\" is not in %s",
+			  rows[i].words[0] ? rows[i].words[0] : "", r.code, rows[i].message, r.err);
 		sp_run_result_done(&r);
 	}
 }

@@ -26,9 +26,10 @@ static int unknown_format(const char *text, struct sp_error *err)
 	for (size_t i = 0; i < n; i++)
 		cli_list_add(&names, formats[i].name);
 	near = word ? sp_nearest(word, names.items, names.len) : NULL;
-	return sp_error_set(
-		err, SP_INVALID, "unknown report format \"%.80s\"%s%s", word ? word : "",
-		near && *near ? "; the nearest: " : "; see `sandproof report --help`", near ? near : "");
+	return sp_error_set(err, SP_INVALID, "unknown report format \"%.80s\"%s%s",
+			    word ? word : "",
+			    near && *near ? "; the nearest: " : "; see `sandproof report --help`",
+			    near ? near : "");
 }
 
 int cli_report_parse(const char *text, bool path_required, struct cli_report *ret_report,
@@ -61,7 +62,8 @@ struct report_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(struct report_args, json, "json", NULL, CLI_FLAG, "clauses as JSON instead of a table"),
+	CLI_OPTION(struct report_args, json, "json", NULL, CLI_FLAG,
+		   "clauses as JSON instead of a table"),
 	CLI_OPTION(struct report_args, mixed, "mixed", NULL, CLI_FLAG,
 		   "merge results of different requirement sets; the report says so"),
 };
@@ -81,12 +83,13 @@ struct job {
 	struct sp_results_set set;
 };
 
-static int parse_reports(const struct report_args *args, const struct cli_list *words, struct job *job,
-			 struct sp_error *err)
+static int parse_reports(const struct report_args *args, const struct cli_list *words,
+			 struct job *job, struct sp_error *err)
 {
 	size_t on_stdout = 0;
 
-	while (job->n_reports < words->len && (!job->n_reports || is_format(words->items[job->n_reports]))) {
+	while (job->n_reports < words->len &&
+	       (!job->n_reports || is_format(words->items[job->n_reports]))) {
 		struct cli_report *report = &job->reports[job->n_reports];
 		int rc;
 
@@ -108,8 +111,8 @@ static int parse_reports(const struct report_args *args, const struct cli_list *
 	return 0;
 }
 
-static int read_results(const struct report_args *args, const struct cli_list *words, struct job *job,
-			struct sp_error *err)
+static int read_results(const struct report_args *args, const struct cli_list *words,
+			struct job *job, struct sp_error *err)
 {
 	int rc = 0;
 
@@ -162,15 +165,20 @@ const struct cli_command cli_report_command = {
 	.name = "report",
 	.synopsis = "FORMAT[=PATH]… RESULTS… [--json] [--mixed]",
 	.summary = "make reports from the results of runs",
-	.details = "Makes reports from results files, also from ones that were cut off: junit, tap, ctrf, "
-		   "markdown, html, badge, clauses. Several files (shards, subjects) become one report with a "
-		   "matrix; they must have been judged by one requirement set. Without PATH, or with the path -, "
-		   "a report goes to standard output. Runs with a fault applied count as proof, not as results, "
+	.details = "Makes reports from results files, also from ones that were cut off: junit, "
+		   "tap, ctrf, "
+		   "markdown, html, badge, clauses. Several files (shards, subjects) become one "
+		   "report with a "
+		   "matrix; they must have been judged by one requirement set. Without PATH, or "
+		   "with the path -, "
+		   "a report goes to standard output. Runs with a fault applied count as proof, "
+		   "not as results, "
 		   "beside runs without one.",
 	.options = options,
 	.n_options = SP_COUNT(options),
-	.examples = "  sandproof report junit=out/junit.xml html=out/report.html out/results.ndjson\n"
-		    "  sandproof report clauses --json bash.ndjson local.ndjson\n"
-		    "  sandproof report markdown results.ndjson >>\"$GITHUB_STEP_SUMMARY\"\n",
+	.examples =
+		"  sandproof report junit=out/junit.xml html=out/report.html out/results.ndjson\n"
+		"  sandproof report clauses --json bash.ndjson local.ndjson\n"
+		"  sandproof report markdown results.ndjson >>\"$GITHUB_STEP_SUMMARY\"\n",
 	.run = run_report,
 };

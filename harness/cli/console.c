@@ -215,7 +215,8 @@ static void count_reason(struct cli_console *console, const char *text)
 
 	/* A known failure's own message follows on further lines. */
 	for (size_t i = 0; i < console->n_reasons; i++)
-		if (!strncmp(console->reasons[i].text, text, len) && !console->reasons[i].text[len]) {
+		if (!strncmp(console->reasons[i].text, text, len) &&
+		    !console->reasons[i].text[len]) {
 			console->reasons[i].count++;
 			return;
 		}

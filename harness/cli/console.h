@@ -14,7 +14,10 @@
 
 /* ---- Pieces of text, without any state ---- */
 
-/* Numbers of the last line: errors and xpasses count as failed, warnings as passed, xfails as skipped. */
+/*
+ * Numbers of the last line: errors and xpasses count as failed, warnings
+ * as passed, xfails as skipped.
+ */
 struct cli_totals {
 	size_t passed, failed, skipped;
 };
@@ -56,7 +59,10 @@ struct cli_progress {
 	int64_t elapsed_ms;
 };
 
-/* The block: one line for each running case, one for the whole; every line fits the width. Returns the number of lines. */
+/*
+ * The block: one line for each running case, one for the whole; every line fits the width.
+ * Returns the number of lines.
+ */
 size_t cli_format_progress(struct sp_buf *out, const struct cli_style *style,
 			   const struct cli_progress *progress);
 
@@ -85,7 +91,9 @@ void cli_console_note(struct cli_console *console, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The summary; its last line is always "N passed, N failed, N skipped". */
 void cli_console_summary(struct cli_console *console, const struct sp_result_end *end);
-/* errno of the first text that could not be written, or 0; a reader that went away does not count. */
+/*
+ * errno of the first text that could not be written, or 0; a reader that went away does not count.
+ */
 int cli_console_error(const struct cli_console *console);
 
 #endif

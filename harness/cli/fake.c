@@ -177,7 +177,9 @@ static int launch(struct cli_fake *fake, const char *program, struct sp_error *e
 {
 	struct cli_list env SP_CLEANUP(cli_list_done) = { NULL, 0 };
 	char *listen SP_FREE = NULL, *log SP_FREE = NULL, *tmpdir SP_FREE = NULL;
-	/* Its files go with the folder, also when it was killed; unless that had to be elsewhere. */
+	/*
+	 * Its files go with the folder, also when it was killed; unless that had to be elsewhere.
+	 */
 	const char *root = sp_tmp_root();
 	const char *place = strncmp(fake->dir, root, strlen(root)) ? root : fake->dir;
 	int self SP_CLOSE = -1, rc;

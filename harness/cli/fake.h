@@ -20,7 +20,10 @@ struct cli_fake {
 	char *workspace_id;
 	char *control_url;
 	char *control_token;
-	/* Where a sandbox's memory-backed directory is ("{id}" stands for its id), or NULL: at its usual place. */
+	/*
+	 * Where a sandbox's memory-backed directory is ("{id}" stands for its id),
+	 * or NULL: at its usual place.
+	 */
 	char *memory_dir;
 };
 
@@ -37,7 +40,10 @@ int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *
 /* Says that it ended on its own, with its last words. */
 void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err);
 
-/* Asks it to end (it removes its sandboxes), waits, kills it if it does not, removes the folder; frees the texts. A cleared one is fine. */
+/*
+ * Asks it to end (it removes its sandboxes), waits, kills it if it does not, removes the folder;
+ * frees the texts. A cleared one is fine.
+ */
 void cli_fake_stop(struct cli_fake *fake);
 
 /*

@@ -69,7 +69,10 @@ struct cli_option {
 int cli_parse(const struct cli_option *options, size_t n_options, int argc, char **argv, void *args,
 	      struct cli_list *words, struct sp_error *err);
 
-/* Reads a decimal number from `min` to `max`, nothing before or after it. `what` names it in the message. */
+/*
+ * Reads a decimal number from `min` to `max`, nothing before or after it.
+ * `what` names it in the message.
+ */
 int cli_parse_number(const char *what, const char *text, uint64_t min, uint64_t max,
 		     uint64_t *ret_value, struct sp_error *err);
 

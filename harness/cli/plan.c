@@ -131,7 +131,8 @@ static int set_snapshot_kind(struct run_plan *plan, const char *value, struct sp
 		plan->settings.snapshot_kind = SP_SNAPSHOT_RUNTIME;
 	else
 		return sp_error_set(err, SP_INVALID,
-				    "--option snapshot_kind takes filesystem or runtime, not \"%.60s\"",
+				    "--option snapshot_kind takes filesystem or runtime, not "
+				    "\"%.60s\"",
 				    value);
 	return 0;
 }
@@ -616,8 +617,9 @@ static int read_baseline(const struct run_args *args, struct run_plan *plan, str
 	const struct sp_suite *const *suites = cli_suites(&n);
 	int rc = args->baseline ? sp_baseline_read(args->baseline, &plan->baseline, err) : 0;
 
-	return rc || !args->baseline ? rc :
-				       sp_baseline_bind(plan->baseline, suites, n, sp_wall_ms(), err);
+	return rc || !args->baseline
+		       ? rc
+		       : sp_baseline_bind(plan->baseline, suites, n, sp_wall_ms(), err);
 }
 
 int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_error *err)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run is going to do, worked out and checked from its command line before anything starts. */
+/*
+ * What a run is going to do, worked out and checked from its command line before anything starts.
+ */
 #ifndef SP_CLI_PLAN_H
 #define SP_CLI_PLAN_H
 

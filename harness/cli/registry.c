@@ -250,8 +250,8 @@ int cli_registry_workspace(void *arg, int worker, char **ret_workspace, struct s
 	*ret_workspace = NULL;
 	if (!cli_control_url(registry))
 		return 0;
-	rc = sp_control_new_workspace(cli_control_url(registry), cli_control_token(registry), &id, &key,
-				      err);
+	rc = sp_control_new_workspace(cli_control_url(registry), cli_control_token(registry), &id,
+				      &key, err);
 	if (rc)
 		return rc;
 	name = strdup(id);

@@ -58,7 +58,10 @@ struct cli_settings {
 };
 
 struct cli_registry_options {
-	/* SPECs, checked before; NULL: not named. A lock is the store's own then, journal and ensure are ours. */
+	/*
+	 * SPECs, checked before; NULL: not named. A lock is the store's own then,
+	 * journal and ensure are ours.
+	 */
 	const char *provider, *store, *lock, *journal, *ensure;
 	struct cli_settings settings;
 	/* --control and its token, or NULL. */
@@ -80,7 +83,10 @@ struct cli_registry *cli_registry_free(struct cli_registry *registry);
  */
 int cli_registry_credentials(const struct cli_registry *registry, struct sp_error *err);
 
-/* The entries of struct sp_run_options; `registry` is a struct cli_registry. prepare() may be called before the run as well. */
+/*
+ * The entries of struct sp_run_options; `registry` is a struct cli_registry. prepare() may be
+ * called before the run as well.
+ */
 int cli_registry_prepare(void *registry, struct sp_error *err);
 void cli_registry_finish(void *registry);
 int cli_registry_workspace(void *registry, int worker, char **ret_workspace, struct sp_error *err);

@@ -52,8 +52,8 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 }
 
 /*
- * The file of a run without PATH: in the worker's own temporary folder, which its other processes and
- * further instances share and which goes with the worker.
+ * The file of a run without PATH: in the worker's own temporary folder, which its other processes
+ * and further instances share and which goes with the worker.
  */
 SP_UNUSED static int own_path(char **ret_path, struct sp_error *err)
 {
@@ -177,7 +177,9 @@ int cli_open_store(struct cli_registry *registry, const char *spec, struct sp_su
 	const struct sp_fault *fault = registry->options.fault;
 	int rc = open_kind(SP_SUBJECT_STORE, spec, subject, err);
 
-	/* A store that cannot be opened is handed over empty: a fault may be that somebody goes on. */
+	/*
+	 * A store that cannot be opened is handed over empty: a fault may be that somebody goes on.
+	 */
 	if (fault && fault->seam == SP_FAULT_STORE) {
 		int wrapped = fault->wrap_store(&subject->store, rc ? NULL : err);
 

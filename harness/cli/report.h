@@ -11,7 +11,10 @@ struct cli_report {
 	const char *path;
 };
 
-/* Reads FORMAT=PATH; without `path_required` FORMAT alone is FORMAT=-. SP_INVALID: unknown format or no path. */
+/*
+ * Reads FORMAT=PATH; without `path_required` FORMAT alone is FORMAT=-.
+ * SP_INVALID: unknown format or no path.
+ */
 int cli_report_parse(const char *text, bool path_required, struct cli_report *ret_report,
 		     struct sp_error *err);
 /* True when the report goes to standard output. */

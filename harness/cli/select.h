@@ -25,7 +25,10 @@ void cli_filter_done(struct cli_filter_args *args);
 	CLI_OPTION(type_, filter.shard, "shard", "I/N", CLI_TEXT,                                  \
 		   "only the I-th of N parts (from 1)")
 
-/* Fills the runner's filter (borrowed from `args`). SP_INVALID for a shard that is none; suites' names are checked as below. */
+/*
+ * Fills the runner's filter (borrowed from `args`). SP_INVALID for a shard that is none;
+ * suites' names are checked as below.
+ */
 int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_filter,
 		    struct sp_error *err);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammar of SPECs (`sandproof help providers`): text only, no back end is named or needed here. */
+/*
+ * The grammar of SPECs (`sandproof help providers`): text only, no back
+ * end is named or needed here.
+ */
 #ifndef SP_CLI_SPEC_H
 #define SP_CLI_SPEC_H
 
@@ -28,10 +31,10 @@ enum cli_scheme {
 struct cli_spec {
 	enum cli_scheme scheme;
 	/*
-	 * render: the URL ("https://…", "http://…" on loopback, "unix:PATH"), NULL for the live service;
-	 * driver+unix, plugin, sqlite: the path (NULL: sqlite in a temporary folder); driver+tcp:
-	 * "HOST:PORT"; postgres: the connection text, or the path of its file
-	 * when `from_file`. Owned.
+	 * render: the URL ("https://…", "http://…" on loopback, "unix:PATH"), NULL for the live
+	 * service; driver+unix, plugin, sqlite: the path (NULL: sqlite in a temporary folder);
+	 * driver+tcp: "HOST:PORT"; postgres: the connection text, or the path of its file when
+	 * `from_file`. Owned.
 	 */
 	char *target;
 	/* plugin: what followed "FILE.so:", or NULL. Owned. */

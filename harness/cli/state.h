@@ -6,10 +6,16 @@
 #include <cli/options.h>
 #include <sandproof/error.h>
 
-/* "$XDG_STATE_HOME/sandproof", "~/.local/state/sandproof", or a folder of this user below the temporary one. Malloc'ed, NULL without memory. Not made. */
+/*
+ * "$XDG_STATE_HOME/sandproof", "~/.local/state/sandproof", or a folder of this user below the
+ * temporary one. Malloc'ed, NULL without memory. Not made.
+ */
 char *cli_state_dir(void);
 
-/* A new path for the results of a run that named none, in the state directory (made if needed) or else in the temporary folder. Malloc'ed. SP_IO names the place. */
+/*
+ * A new path for the results of a run that named none, in the state directory (made if needed) or
+ * else in the temporary folder. Malloc'ed. SP_IO names the place.
+ */
 int cli_state_results_path(char **ret_path, struct sp_error *err);
 
 /* Keeps a copy of these results as the last run's; failing to is no error. */

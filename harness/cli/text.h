@@ -42,7 +42,10 @@ enum cli_ink {
 void cli_text_ink(struct sp_buf *out, const struct cli_style *style, enum cli_ink ink,
 		  const char *text);
 
-/* Appends foreign text so that it cannot command a terminal: control bytes and invalid UTF-8 become \xNN; newlines and tabs stay. */
+/*
+ * Appends foreign text so that it cannot command a terminal: control bytes and invalid UTF-8 become
+ * \xNN; newlines and tabs stay.
+ */
 void cli_text_safe(struct sp_buf *out, const char *text);
 
 /* Columns of text between out->data[start] and the end: code points, escapes not counted. */
@@ -51,7 +54,10 @@ size_t cli_text_columns(const struct sp_buf *out, size_t start);
 /* Fills with blanks until the text since `start` has `columns`; at least one blank. */
 void cli_text_pad(struct sp_buf *out, size_t start, size_t columns);
 
-/* Appends words wrapped at `width` (0: never); the cursor stands at `column`, further lines begin at `indent`. Newlines in the text are kept. */
+/*
+ * Appends words wrapped at `width` (0: never); the cursor stands at `column`, further lines begin
+ * at `indent`. Newlines in the text are kept.
+ */
 void cli_text_wrap(struct sp_buf *out, const char *text, size_t column, size_t indent,
 		   unsigned width);
 

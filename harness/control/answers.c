@@ -233,8 +233,8 @@ int census_read(const cJSON *json, struct sp_census *ret_census, struct sp_error
 	if (!rc)
 		rc = count(json, "snapshots", &census.n_snapshots, err);
 	if (!rc)
-		rc = read_snapshots(cJSON_GetObjectItemCaseSensitive(json, "snapshot_list"), &census,
-				    err);
+		rc = read_snapshots(cJSON_GetObjectItemCaseSensitive(json, "snapshot_list"),
+				    &census, err);
 	if (!rc)
 		rc = count(json, "holds", &census.n_holds, err);
 	if (!rc)

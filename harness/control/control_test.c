@@ -199,7 +199,10 @@ Test(table, over_loopback)
 	check_table(false);
 }
 
-/* One call of the service itself, with the workspace's key; the text of an answer's member, the caller's. */
+/*
+ * One call of the service itself, with the workspace's key; the text of an
+ * answer's member, the caller's.
+ */
 static char *ask_service(struct backend *backend, const char *key, const char *method,
 			 const char *path, const char *text, const char *member)
 {
@@ -214,7 +217,8 @@ static char *ask_service(struct backend *backend, const char *key, const char *m
 	exchange.method = method;
 	exchange.path = path;
 	exchange.body = text ? &body : NULL;
-	cr_assert(!exchange_run(exchanger, &exchange, &err), "%s %s: %s", method, path, err.message);
+	cr_assert(!exchange_run(exchanger, &exchange, &err), "%s %s: %s", method, path,
+		  err.message);
 	exchanger_free(exchanger);
 	cr_assert(!sp_json_parse(sp_buf_str(&exchange.answer), exchange.answer.len, EXCHANGE_ANSWER,
 				 &json, &err));
@@ -246,7 +250,7 @@ Test(snapshot, read_and_planted)
 	free(state);
 	snprintf(path, sizeof(path), "/v1/sandboxes/%s/snapshots", id);
 	char *snapshot SP_FREE =
-		ask_service(&backend, key, "POST", path, "{\"kind\":\"runtime\",\"name\":\"n\"}", "id");
+	    ask_service(&backend, key, "POST", path, "{\"kind\":\"runtime\",\"name\":\"n\"}", "id");
 
 	do {
 		sp_census_done(&census);
@@ -259,12 +263,15 @@ Test(snapshot, read_and_planted)
 	cr_expect_str_eq(census.snapshots[0].name, "n");
 	cr_expect_str_eq(census.snapshots[0].kind, "runtime");
 	sp_census_done(&census);
-	cr_expect(control.ops->snapshot_read(control.self, snapshot, 10, &bytes, &err) == SP_INVALID &&
+	cr_expect(control.ops->snapshot_read(control.self, snapshot, 10, &bytes, &err) ==
+		      SP_INVALID &&
 		  !bytes.data);
-	cr_expect(control.ops->snapshot_read(control.self, "snp-x", 10, &bytes, &err) == SP_NOT_FOUND);
+	cr_expect(control.ops->snapshot_read(control.self, "snp-x", 10, &bytes, &err) ==
+		  SP_NOT_FOUND);
 	cr_expect(!control.ops->snapshot_read(control.self, snapshot, 1 << 24, &bytes, &err), "%s",
 		  err.message);
-	cr_expect(bytes.len > 1024 && !memcmp(bytes.data + 257, "ustar", 5), "%zu bytes", bytes.len);
+	cr_expect(bytes.len > 1024 && !memcmp(bytes.data + 257, "ustar", 5), "%zu bytes",
+		  bytes.len);
 	sp_bytes_done(&bytes);
 	cr_expect(!control.ops->snapshot_plant(control.self, snapshot, "other", 5, &err), "%s",
 		  err.message);

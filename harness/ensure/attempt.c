@@ -7,7 +7,9 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
-/* What removes something may take this long, whatever became of the request (sandbox-contract 4.2). */
+/*
+ * What removes something may take this long, whatever became of the request (sandbox-contract 4.2).
+ */
 #define OWN_LIMIT_MS 60000
 #define LOCK_PREFIX "sandbox:"
 
@@ -40,7 +42,8 @@ int attempt_check(struct attempt *a, struct sp_error *err)
 	/* At the sources, since the thread between may not have run yet. */
 	if (sp_cancel_check(a->work.lost, NULL))
 		return sp_error_set(err, SP_UNAVAILABLE,
-				    "the lock of the key %s was lost meanwhile, and somebody else may "
+				    "the lock of the key %s was lost meanwhile, and somebody else "
+				    "may "
 				    "hold it; nothing was recorded, ask again",
 				    a->key);
 	return sp_cancel_check(a->caller, err);
@@ -61,17 +64,19 @@ static int check_owner(struct attempt *a, struct sp_error *err)
 				    a->key, r->thread_id ? r->thread_id : "(none)");
 	if (!r->provider || strcmp(r->provider, a->provider_name) != 0)
 		return sp_error_set(err, SP_CONFLICT,
-				    "the key %s belongs to a sandbox of the provider %.100s, not of %.100s",
+				    "the key %s belongs to a sandbox of the provider %.100s, not "
+				    "of %.100s",
 				    a->key, r->provider ? r->provider : "(none)", a->provider_name);
 	if (o->per_run && r->latest_run_id && strcmp(r->latest_run_id, o->run_id) != 0)
-		return sp_error_set(err, SP_CONFLICT, "the key %s belongs to the run %.100s", a->key,
-				    r->latest_run_id);
+		return sp_error_set(err, SP_CONFLICT, "the key %s belongs to the run %.100s",
+				    a->key, r->latest_run_id);
 	return 0;
 }
 
 static int read_record(struct attempt *a, struct sp_error *err)
 {
-	int rc = sp_store_get(a->options->store, a->key, &a->record, &a->found, a->work.cancel, err);
+	int rc =
+		sp_store_get(a->options->store, a->key, &a->record, &a->found, a->work.cancel, err);
 
 	if (!rc && a->found)
 		rc = check_owner(a, err);
@@ -137,7 +142,8 @@ int attempt_store(struct attempt *a, const char *sandbox_id, const char *snapsho
 	uint64_t fence;
 	int rc = attempt_check(a, err);
 
-	return rc ? rc : sp_store_upsert(o->store, &record, fence_of(a, &fence), a->work.cancel, err);
+	return rc ? rc
+		  : sp_store_upsert(o->store, &record, fence_of(a, &fence), a->work.cancel, err);
 }
 
 /* ---- Removing ---- */
@@ -187,7 +193,10 @@ int attempt_undo(struct attempt *a, int rc, struct sp_error *err)
 	struct sp_error why = SP_ERROR_INIT;
 	const char *id = a->made ? sp_sandbox_id(&a->sandbox) : NULL;
 
-	/* A step that the loss of the lease ended tells it as an abort that the caller never asked for. */
+	/*
+	 * A step that the loss of the lease ended tells it as an abort
+	 * that the caller never asked for.
+	 */
 	if (rc == SP_ABORTED && !sp_cancel_check(a->caller, NULL) && attempt_check(a, NULL))
 		rc = attempt_check(a, err);
 	if (id && attempt_destroy(a, id, &why))

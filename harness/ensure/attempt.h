@@ -35,22 +35,28 @@ struct attempt {
 #define ATTEMPT_INIT { .work = WORK_INIT }
 
 /*
- * Takes the lock and reads the record. `patient`: under a cancel of its own, as for a clean-up that must not depend on a
- * request. SP_CONFLICT when the record belongs to somebody else.
+ * Takes the lock and reads the record. `patient`: under a cancel of its own, as for a clean-up that
+ * must not depend on a request. SP_CONFLICT when the record belongs to somebody else.
  */
 int attempt_begin(struct attempt *a, const struct sp_ensure_options *options, bool patient,
 		  struct sp_error *err);
 /* Closes the sandbox's handle, gives the lock back and frees the rest. */
 void attempt_done(struct attempt *a);
 
-/* Writes a record of this key: with `sandbox_id`, the run of this call, this moment, and `snapshot_id` (NULL: absent). */
+/*
+ * Writes a record of this key: with `sandbox_id`, the run of this call, this moment, and
+ * `snapshot_id` (NULL: absent).
+ */
 int attempt_store(struct attempt *a, const char *sandbox_id, const char *snapshot_id,
 		  struct sp_error *err);
-/* 0 while the call may go on; after a lost lease SP_UNAVAILABLE, after the caller's cancel its code. */
+/*
+ * 0 while the call may go on; after a lost lease SP_UNAVAILABLE, after
+ * the caller's cancel its code.
+ */
 int attempt_check(struct attempt *a, struct sp_error *err);
 /*
- * Removes what this call made, after `rc`; returns `rc`, and adds to the message when even that failed.
- * A lost lease is told as such.
+ * Removes what this call made, after `rc`; returns `rc`, and adds to the message when even that
+ * failed. A lost lease is told as such.
  */
 int attempt_undo(struct attempt *a, int rc, struct sp_error *err);
 /* Destroys by id, under a cancel of its own. */

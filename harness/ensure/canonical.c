@@ -304,7 +304,10 @@ static void add_value(struct reader *r, struct sp_buf *out)
 
 /* ---- The whole ---- */
 
-/* A copy in which the word is null where it stands for a member, so that the scanner takes it for JSON. */
+/*
+ * A copy in which the word is null where it stands for a member, so that
+ * the scanner takes it for JSON.
+ */
 static char *masked(const char *text)
 {
 	char *copy = strdup(text);

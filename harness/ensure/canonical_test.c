@@ -11,12 +11,12 @@ static const struct {
 } rows[] = {
 	{ "{}", "{}", "{}" },
 	{ "{\"b\":1,\"a\":2}", "{\"a\":2,\"b\":1}", NULL },
-	{ "{\"b\":{\"z\":[],\"y\":{}},\"a\":[ 3 , 1 ,2 ]}", "{\"a\":[3,1,2],\"b\":{\"y\":{},\"z\":[]}}",
-	  NULL },
+	{ "{\"b\":{\"z\":[],\"y\":{}},\"a\":[ 3 , 1 ,2 ]}",
+	  "{\"a\":[3,1,2],\"b\":{\"y\":{},\"z\":[]}}", NULL },
 	{ "{\"aa\":1,\"a\":2,\"\":3}", "{\"\":3,\"a\":2,\"aa\":1}", NULL },
 	{ "{\"a\":undefined , \"b\" : undefined}", "{\"a\":undefined,\"b\":undefined}", "{}" },
-	{ "{\"a\":\"undefined\",\"b\":\":undefined\"}", "{\"a\":\"undefined\",\"b\":\":undefined\"}",
-	  NULL },
+	{ "{\"a\":\"undefined\",\"b\":\":undefined\"}",
+	  "{\"a\":\"undefined\",\"b\":\":undefined\"}", NULL },
 	{ "{\"k\":{\"u\":undefined,\"v\":true},\"n\":null,\"f\":false}",
 	  "{\"f\":false,\"k\":{\"u\":undefined,\"v\":true},\"n\":null}",
 	  "{\"f\":false,\"k\":{\"v\":true},\"n\":null}" },
@@ -29,8 +29,10 @@ static const struct {
 	{ "{\"\xEF\xBF\xBD\":1,\"😀\":2,\"\xEE\x80\x80\":3,\"\xED\x9F\xBF\":4}",
 	  "{\"\xED\x9F\xBF\":4,\"😀\":2,\"\xEE\x80\x80\":3,\"\xEF\xBF\xBD\":1}", NULL },
 	/* Numbers. */
-	{ "{\"a\":[1.0,-0,1e2,0.1,1E-7,0.000001,123.456,-1.5e3,1e-10,9007199254740991,5e-324,0.30000000000000004]}",
-	  "{\"a\":[1,0,100,0.1,1e-7,0.000001,123.456,-1500,1e-10,9007199254740991,5e-324,0.30000000000000004]}",
+	{ "{\"a\":[1.0,-0,1e2,0.1,1E-7,0.000001,123.456,-1.5e3,1e-10,9007199254740991,5e-324,0."
+	  "30000000000000004]}",
+	  "{\"a\":[1,0,100,0.1,1e-7,0.000001,123.456,-1500,1e-10,9007199254740991,5e-324,0."
+	  "30000000000000004]}",
 	  NULL },
 };
 
@@ -43,12 +45,13 @@ Test(canonical, rows)
 		const char *clean = rows[i].without_undefined ? rows[i].without_undefined :
 								rows[i].canonical;
 
-		cr_assert_eq(sp_canonical_object("text", rows[i].text, SP_UNDEFINED_KEPT, &kept, &err),
+		cr_assert_eq(sp_canonical_object("text", rows[i].text, SP_UNDEFINED_KEPT, &kept,
+						 &err),
 			     0, "%s: %s", rows[i].text, err.message);
 		cr_expect_str_eq(sp_buf_str(&kept), rows[i].canonical, "%s: %s instead of %s",
 				 rows[i].text, sp_buf_str(&kept), rows[i].canonical);
-		cr_assert_eq(sp_canonical_object("text", rows[i].text, SP_UNDEFINED_DROPPED, &dropped,
-						 &err),
+		cr_assert_eq(sp_canonical_object("text", rows[i].text, SP_UNDEFINED_DROPPED,
+						 &dropped, &err),
 			     0);
 		cr_expect_str_eq(sp_buf_str(&dropped), clean, "%s: %s instead of %s", rows[i].text,
 				 sp_buf_str(&dropped), clean);
@@ -62,8 +65,8 @@ Test(canonical, is_its_own_form)
 		struct sp_buf again SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 		struct sp_error err = SP_ERROR_INIT;
 
-		cr_assert_eq(sp_canonical_object("text", rows[i].canonical, SP_UNDEFINED_KEPT, &again,
-						 &err),
+		cr_assert_eq(sp_canonical_object("text", rows[i].canonical, SP_UNDEFINED_KEPT,
+						 &again, &err),
 			     0, "%s: %s", rows[i].canonical, err.message);
 		cr_expect_str_eq(sp_buf_str(&again), rows[i].canonical);
 	}
@@ -72,9 +75,9 @@ Test(canonical, is_its_own_form)
 Test(canonical, refusals_tell_no_text)
 {
 	static const char *const texts[] = {
-		"hunter2", "{\"a\":hunter2}", "{\"a\":1,}", "{\"hunter2\":1", "{\"a\":undefinedhunter2}",
-		"{undefined:1}", "undefined", "{\"a\":\"\\u0000hunter2\"}", "{\"a\":\"\xC0\"}",
-		"{\"a\":9007199254740993}",
+		"hunter2", "{\"a\":hunter2}", "{\"a\":1,}", "{\"hunter2\":1",
+		"{\"a\":undefinedhunter2}", "{undefined:1}", "undefined",
+		"{\"a\":\"\\u0000hunter2\"}", "{\"a\":\"\xC0\"}", "{\"a\":9007199254740993}",
 	};
 
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {

@@ -28,7 +28,8 @@ static int check_options(const struct sp_ensure_options *o, struct sp_error *err
 		return sp_error_set(err, SP_INVALID, "ensure needs a provider");
 	if (!o->store || !o->store->ops)
 		return sp_error_set(err, SP_INVALID,
-				    "ensure needs a store: without one nobody would find the sandbox "
+				    "ensure needs a store: without one nobody would find the "
+				    "sandbox "
 				    "again; a store in memory has to be asked for");
 	if (!o->lock || !o->lock->ops)
 		return sp_error_set(err, SP_INVALID,
@@ -38,14 +39,16 @@ static int check_options(const struct sp_ensure_options *o, struct sp_error *err
 }
 
 /* What an ensure asks beyond that, refused before anything is looked at. */
-static int check_wishes(const struct sp_ensure_options *o, int64_t *ret_age_ms, struct sp_error *err)
+static int check_wishes(const struct sp_ensure_options *o, int64_t *ret_age_ms,
+			struct sp_error *err)
 {
 	const struct sp_capabilities *caps = sp_provider_capabilities(o->provider);
 	int rc = sp_ensure_age(o->max_age, ret_age_ms, err);
 
 	if (!rc && o->snapshot_after_setup && !(caps && caps->snapshots))
 		rc = sp_error_set(err, SP_UNSUPPORTED,
-				  "%s: snapshots is declared false, so there is no snapshot after the "
+				  "%s: snapshots is declared false, so there is no snapshot after "
+				  "the "
 				  "set-up; leave snapshot_after_setup out",
 				  sp_provider_name(o->provider));
 	return rc;
@@ -58,8 +61,10 @@ const char *sp_ensure_pairing(struct sp_store *store, struct sp_lock *lock)
 
 	if (!s || !l || l->multi_process || !(s->durable || s->multi_process))
 		return NULL;
-	return "the lock excludes only within this process, while the store outlives it or is shared with "
-	       "others: two processes that ensure one key can make two sandboxes; take the store's own "
+	return "the lock excludes only within this process, while the store outlives it or is "
+	       "shared with "
+	       "others: two processes that ensure one key can make two sandboxes; take the store's "
+	       "own "
 	       "lock";
 }
 
@@ -82,7 +87,8 @@ static int set_env(struct attempt *a, struct sp_error *err)
 	const struct sp_ensure_options *o = a->options;
 
 	/* What the sandbox holds may be older, or lost. */
-	return o->n_env ? sp_sandbox_env_set(&a->sandbox, o->env, o->n_env, a->work.cancel, err) : 0;
+	return o->n_env ? sp_sandbox_env_set(&a->sandbox, o->env, o->n_env, a->work.cancel, err)
+			: 0;
 }
 
 static int finish_resumed(struct attempt *a, struct sp_error *err)
@@ -154,7 +160,8 @@ static int bootstrap(struct attempt *a, struct sp_error *err)
 	rc = o->bootstrap(o->bootstrap_arg, &a->sandbox, a->work.cancel, &own);
 	if (rc > 0)
 		return sp_error_set(err, SP_INTERNAL,
-				    "the bootstrap answered %d, which is neither 0 nor one of our codes",
+				    "the bootstrap answered %d, which is neither 0 nor one of our "
+				    "codes",
 				    rc);
 	if (rc && err)
 		*err = own;
@@ -171,7 +178,8 @@ static int finish_created(struct attempt *a, struct sp_error *err)
 	if (!rc)
 		rc = attempt_check(a, err);
 	if (!rc && a->options->snapshot_after_setup)
-		rc = sp_sandbox_snapshot(&a->sandbox, SNAPSHOT_LABEL, &a->snapshot, a->work.cancel, err);
+		rc = sp_sandbox_snapshot(&a->sandbox, SNAPSHOT_LABEL, &a->snapshot, a->work.cancel,
+					 err);
 	if (!rc)
 		rc = attempt_store(a, sp_sandbox_id(&a->sandbox), a->snapshot.id, err);
 	return rc;
@@ -214,8 +222,8 @@ static int come_back_anew(struct attempt *a, enum sp_ensure_outcome *outcome, st
 
 static int come_back(struct attempt *a, enum sp_ensure_outcome *outcome, struct sp_error *err)
 {
-	int rc = sp_provider_resume(a->options->provider, a->record.provider_sandbox_id, &a->sandbox,
-				    a->work.cancel, err);
+	int rc = sp_provider_resume(a->options->provider, a->record.provider_sandbox_id,
+				    &a->sandbox, a->work.cancel, err);
 
 	/* Only "gone for good" may replace what is there; any error leaves it as it is. */
 	if (rc)

@@ -35,8 +35,9 @@ static int bootstrap(void *arg, struct sp_sandbox *sandbox, struct sp_cancel *ca
 	(void)script_call(setup->script, "bootstrap", false, NULL);
 	setup->calls++;
 	sp_cancel_abort(setup->abort, "scripted abort");
-	return setup->code < 0 ? (int)sp_error_set(err, (enum sp_code)setup->code, "scripted: bootstrap") :
-				 setup->code;
+	return setup->code < 0
+		       ? (int)sp_error_set(err, (enum sp_code)setup->code, "scripted: bootstrap")
+		       : setup->code;
 }
 
 struct world {
@@ -86,7 +87,8 @@ static void world_done(struct world *w)
 static int run_ensure(struct world *w)
 {
 	sp_buf_clear(&w->script.log);
-	return w->ensure.ops->ensure(w->ensure.self, &w->options, &w->sandbox, &w->outcome, &w->err);
+	return w->ensure.ops->ensure(w->ensure.self, &w->options, &w->sandbox, &w->outcome,
+				     &w->err);
 }
 
 /* A record of sandbox 0, which lives or not, with snapshot 0 or none. */
@@ -150,28 +152,30 @@ static const struct {
 } rows[] = {
 	{ "create", NOTHING, NULL, 0, 0, SP_ENSURE_CREATED,
 	  "acquire get create bootstrap snapshot upsert release", 1, 1, "sb-0", "sn-0", "run-2" },
-	{ "resume", LIVE, NULL, 0, 0, SP_ENSURE_RESUMED, "acquire get resume env_set upsert release", 1, 0,
-	  "sb-0", "", "run-2" },
+	{ "resume", LIVE, NULL, 0, 0, SP_ENSURE_RESUMED,
+	  "acquire get resume env_set upsert release", 1, 0, "sb-0", "", "run-2" },
 	{ "restore", GONE_SNAPSHOT, NULL, 0, 0, SP_ENSURE_RESTORED,
 	  "acquire get resume restore env_set upsert release", 1, 1, "sb-1", "sn-0", "run-2" },
 	{ "re-create", GONE, NULL, 0, 0, SP_ENSURE_CREATED,
-	  "acquire get resume create bootstrap snapshot upsert release", 1, 1, "sb-1", "sn-1", "run-2" },
+	  "acquire get resume create bootstrap snapshot upsert release", 1, 1, "sb-1", "sn-1",
+	  "run-2" },
 	{ "too old", OLD, NULL, 0, 0, SP_ENSURE_CREATED,
-	  "acquire get destroy create bootstrap snapshot upsert release", 1, 1, "sb-1", "sn-1", "run-2" },
+	  "acquire get destroy create bootstrap snapshot upsert release", 1, 1, "sb-1", "sn-1",
+	  "run-2" },
 	{ "too old, with a snapshot", OLD_SNAPSHOT, NULL, 0, 0, SP_ENSURE_CREATED,
-	  "acquire get destroy snapshot_delete create bootstrap snapshot upsert release", 1, 1, "sb-1",
-	  "sn-1", "run-2" },
+	  "acquire get destroy snapshot_delete create bootstrap snapshot upsert release", 1, 1,
+	  "sb-1", "sn-1", "run-2" },
 
-	{ "the lock fails", LIVE, "acquire", SP_UNAVAILABLE, SP_UNAVAILABLE, 0, "acquire", 1, 0, "sb-0",
+	{ "the lock fails", LIVE, "acquire", SP_UNAVAILABLE, SP_UNAVAILABLE, 0, "acquire", 1, 0,
+	  "sb-0", "", "run-1" },
+	{ "the look-up fails", LIVE, "get", SP_IO, SP_IO, 0, "acquire get release", 1, 0, "sb-0",
 	  "", "run-1" },
-	{ "the look-up fails", LIVE, "get", SP_IO, SP_IO, 0, "acquire get release", 1, 0, "sb-0", "",
-	  "run-1" },
 	{ "resume is unavailable", LIVE, "resume", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get resume release", 1, 0, "sb-0", "", "run-1" },
-	{ "resume is denied", LIVE, "resume", SP_DENIED, SP_DENIED, 0, "acquire get resume release", 1, 0,
-	  "sb-0", "", "run-1" },
-	{ "resume is told that the sandbox is not found", LIVE, "resume", SP_NOT_FOUND, SP_NOT_FOUND, 0,
-	  "acquire get resume release", 1, 0, "sb-0", "", "run-1" },
+	{ "resume is denied", LIVE, "resume", SP_DENIED, SP_DENIED, 0, "acquire get resume release",
+	  1, 0, "sb-0", "", "run-1" },
+	{ "resume is told that the sandbox is not found", LIVE, "resume", SP_NOT_FOUND,
+	  SP_NOT_FOUND, 0, "acquire get resume release", 1, 0, "sb-0", "", "run-1" },
 	{ "env_set after resume fails", LIVE, "env_set", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get resume env_set release", 1, 0, "sb-0", "", "run-1" },
 	{ "upsert after resume fails", LIVE, "upsert", SP_IO, SP_IO, 0,
@@ -179,29 +183,32 @@ static const struct {
 	{ "restore fails", GONE_SNAPSHOT, "restore", SP_RATE_LIMITED, SP_RATE_LIMITED, 0,
 	  "acquire get resume restore release", 0, 1, "sb-0", "sn-0", "run-1" },
 	{ "the snapshot is gone as well", GONE_SNAPSHOT, "restore", SP_GONE, 0, SP_ENSURE_CREATED,
-	  "acquire get resume restore create bootstrap snapshot upsert release", 1, 2, "sb-1", "sn-1",
-	  "run-2" },
+	  "acquire get resume restore create bootstrap snapshot upsert release", 1, 2, "sb-1",
+	  "sn-1", "run-2" },
 	{ "env_set after restore fails", GONE_SNAPSHOT, "env_set", SP_IO, SP_IO, 0,
 	  "acquire get resume restore env_set destroy release", 0, 1, "sb-0", "sn-0", "run-1" },
 	{ "upsert after restore fails", GONE_SNAPSHOT, "upsert", SP_IO, SP_IO, 0,
-	  "acquire get resume restore env_set upsert destroy release", 0, 1, "sb-0", "sn-0", "run-1" },
+	  "acquire get resume restore env_set upsert destroy release", 0, 1, "sb-0", "sn-0",
+	  "run-1" },
 	{ "create fails", NOTHING, "create", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get create release", 0, 0, "", "", "" },
 	{ "snapshot fails", NOTHING, "snapshot", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get create bootstrap snapshot destroy release", 0, 0, "", "", "" },
 	{ "upsert after create fails", NOTHING, "upsert", SP_IO, SP_IO, 0,
-	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0, "", "",
-	  "" },
-	{ "the answer of upsert is lost", NOTHING, "upsert!", SP_UNKNOWN_OUTCOME, SP_UNKNOWN_OUTCOME, 0,
-	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0, "sb-0",
-	  "sn-0", "run-2" },
+	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0, "",
+	  "", "" },
+	{ "the answer of upsert is lost", NOTHING, "upsert!", SP_UNKNOWN_OUTCOME,
+	  SP_UNKNOWN_OUTCOME, 0,
+	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0,
+	  "sb-0", "sn-0", "run-2" },
 	{ "a newer holder has written", NOTHING, "upsert", SP_CONFLICT, SP_CONFLICT, 0,
-	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0, "", "",
-	  "" },
+	  "acquire get create bootstrap snapshot upsert destroy snapshot_delete release", 0, 0, "",
+	  "", "" },
 	{ "the old sandbox cannot be destroyed", OLD, "destroy", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get destroy release", 1, 0, "sb-0", "", "run-1" },
-	{ "the old snapshot cannot be deleted", OLD_SNAPSHOT, "snapshot_delete", SP_DENIED, SP_DENIED, 0,
-	  "acquire get destroy snapshot_delete release", 0, 1, "sb-0", "sn-0", "run-1" },
+	{ "the old snapshot cannot be deleted", OLD_SNAPSHOT, "snapshot_delete", SP_DENIED,
+	  SP_DENIED, 0, "acquire get destroy snapshot_delete release", 0, 1, "sb-0", "sn-0",
+	  "run-1" },
 	{ "create after the old one fails", OLD, "create", SP_UNAVAILABLE, SP_UNAVAILABLE, 0,
 	  "acquire get destroy create release", 0, 0, "sb-0", "", "run-1" },
 };
@@ -216,12 +223,13 @@ static void expect_record(struct world *w, const char *what, const char *sandbox
 {
 	struct sp_record *record = script_find(&w->script, KEY);
 
-	cr_expect_str_eq(record ? record->provider_sandbox_id : "", sandbox, "%s: the record's sandbox",
-			 what);
+	cr_expect_str_eq(record ? record->provider_sandbox_id : "", sandbox,
+			 "%s: the record's sandbox", what);
 	cr_expect_str_eq(record ? text(record->latest_snapshot_id) : "", snapshot,
 			 "%s: the record's snapshot is %s", what,
 			 record ? text(record->latest_snapshot_id) : "");
-	cr_expect_str_eq(record ? text(record->latest_run_id) : "", run, "%s: the record's run", what);
+	cr_expect_str_eq(record ? text(record->latest_run_id) : "", run, "%s: the record's run",
+			 what);
 	if (record && !strcmp(run, "run-2")) {
 		cr_expect_str_eq(record->thread_id, THREAD, "%s", what);
 		cr_expect_str_eq(record->provider, "render", "%s", what);
@@ -246,8 +254,8 @@ Test(ensure, every_path_and_a_failure_at_every_step)
 		w.options.max_age = "1h";
 		w.options.snapshot_after_setup = true;
 		rc = run_ensure(&w);
-		cr_expect_eq(rc, rows[i].rc, "%s: %s instead of %s: %s", rows[i].what, sp_code_name(rc),
-			     sp_code_name(rows[i].rc), w.err.message);
+		cr_expect_eq(rc, rows[i].rc, "%s: %s instead of %s: %s", rows[i].what,
+			     sp_code_name(rc), sp_code_name(rows[i].rc), w.err.message);
 		cr_expect_eq(w.sandbox.ops != NULL, rows[i].rc == 0, "%s: a handle", rows[i].what);
 		if (!rows[i].rc)
 			cr_expect_eq(w.outcome, rows[i].outcome, "%s: outcome %d", rows[i].what,
@@ -300,7 +308,8 @@ Test(ensure, without_snapshots_a_gone_sandbox_is_made_anew)
 	prepare(&w, GONE_SNAPSHOT);
 	cr_assert_eq(run_ensure(&w), 0, "%s", w.err.message);
 	cr_expect_eq(w.outcome, SP_ENSURE_CREATED);
-	cr_expect_str_eq(sp_buf_str(&w.script.log), "acquire get resume create bootstrap upsert release");
+	cr_expect_str_eq(sp_buf_str(&w.script.log),
+			 "acquire get resume create bootstrap upsert release");
 	expect_record(&w, "made anew", "sb-1", "", "run-2");
 	w.options.snapshot_after_setup = true;
 	cr_expect_eq(run_ensure(&w), SP_UNSUPPORTED);
@@ -366,7 +375,8 @@ Test(ensure, an_abort_in_the_bootstrap_leaves_nothing)
 		w.setup.abort = w.options.cancel;
 		cr_expect_eq(run_ensure(&w), SP_ABORTED, "%s", w.err.message);
 		cr_expect_str_eq(w.err.message, "scripted abort");
-		cr_expect_eq(script_live(&w.script), 0, "destroyed although the request is aborted");
+		cr_expect_eq(script_live(&w.script), 0,
+			     "destroyed although the request is aborted");
 		cr_expect_null(script_find(&w.script, KEY));
 		cr_expect_eq(sp_cancel_watchers(w.options.cancel), 0u);
 		cr_expect_eq(sp_cancel_refs(w.options.cancel), 1u);
@@ -593,9 +603,11 @@ static const struct {
 	{ "a sandbox", LIVE, NULL, 0, "acquire get destroy del release", 0, 0, false },
 	{ "a sandbox with a snapshot", OLD_SNAPSHOT, NULL, 0,
 	  "acquire get destroy snapshot_delete del release", 0, 0, false },
-	{ "destroying fails", LIVE, "destroy", SP_UNAVAILABLE, "acquire get destroy release", 1, 0, true },
+	{ "destroying fails", LIVE, "destroy", SP_UNAVAILABLE, "acquire get destroy release", 1, 0,
+	  true },
 	{ "the look-up fails", LIVE, "get", SP_UNAVAILABLE, "acquire get release", 1, 0, true },
-	{ "forgetting fails", LIVE, "del", SP_UNAVAILABLE, "acquire get destroy del release", 0, 0, true },
+	{ "forgetting fails", LIVE, "del", SP_UNAVAILABLE, "acquire get destroy del release", 0, 0,
+	  true },
 };
 
 /* The caller's cancel has fired; what is to go goes all the same. */
@@ -610,10 +622,10 @@ Test(ensure, destroying)
 		w.script.fail_code = SP_UNAVAILABLE;
 		w.options.cancel = sp_cancel_new();
 		sp_cancel_abort(w.options.cancel, "the request is over");
-		cr_expect_eq(w.ensure.ops->destroy(w.ensure.self, &w.options, &w.err), destroys[i].rc,
-			     "%s: %s", destroys[i].what, w.err.message);
-		cr_expect_str_eq(sp_buf_str(&w.script.log), destroys[i].log, "%s: %s", destroys[i].what,
-				 sp_buf_str(&w.script.log));
+		cr_expect_eq(w.ensure.ops->destroy(w.ensure.self, &w.options, &w.err),
+			     destroys[i].rc, "%s: %s", destroys[i].what, w.err.message);
+		cr_expect_str_eq(sp_buf_str(&w.script.log), destroys[i].log, "%s: %s",
+				 destroys[i].what, sp_buf_str(&w.script.log));
 		cr_expect_eq(script_live(&w.script), destroys[i].live, "%s", destroys[i].what);
 		cr_expect_eq(script_kept(&w.script), destroys[i].kept, "%s", destroys[i].what);
 		cr_expect_eq(script_find(&w.script, KEY) != NULL, destroys[i].record, "%s",
@@ -712,8 +724,8 @@ static void *call(void *arg)
 
 	options.lock = &caller->lock;
 	options.bootstrap = NULL;
-	caller->rc = caller->world->ensure.ops->ensure(caller->world->ensure.self, &options, &sandbox,
-						       &caller->outcome, NULL);
+	caller->rc = caller->world->ensure.ops->ensure(caller->world->ensure.self, &options,
+						       &sandbox, &caller->outcome, NULL);
 	if (!caller->rc)
 		snprintf(caller->id, sizeof(caller->id), "%s", sp_sandbox_id(&sandbox));
 	sp_sandbox_done(&sandbox);
@@ -756,7 +768,8 @@ static void meet(void *arg)
  */
 Test(ensure, two_lock_objects_make_a_duplicate_and_it_is_seen)
 {
-	struct mutex_lock locks[2] = { { PTHREAD_MUTEX_INITIALIZER }, { PTHREAD_MUTEX_INITIALIZER } };
+	struct mutex_lock locks[2] = { { PTHREAD_MUTEX_INITIALIZER },
+				       { PTHREAD_MUTEX_INITIALIZER } };
 	struct caller callers[2];
 	pthread_barrier_t barrier;
 	struct world w;

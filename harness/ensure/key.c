@@ -96,7 +96,8 @@ static int workspace_hash(const char *workspace, char ret_hash[SP_ENSURE_KEY_SIZ
 		return rc;
 	if (workspace && sp_canonical_has(workspace, "secrets"))
 		return sp_error_set(err, SP_INVALID,
-				    "the workspace has a member `secrets`; secrets go into env, where "
+				    "the workspace has a member `secrets`; secrets go into env, "
+				    "where "
 				    "no key and no record holds them");
 	sp_ensure_hash(sp_buf_str(&text), text.len, ret_hash);
 	return 0;
@@ -165,7 +166,8 @@ int sp_ensure_age(const char *text, int64_t *ret_ms, struct sp_error *err)
 		n = n * 10 + (text[i] - '0');
 	if (n < 1 || n > AGE_MAX || (strcmp(text + digits, "h") && strcmp(text + digits, "m")))
 		return sp_error_set(err, SP_INVALID,
-				    "max_age is \"<n>h\" or \"<n>m\" with n from 1 to %d, not \"%.80s\"",
+				    "max_age is \"<n>h\" or \"<n>m\" with n from 1 to %d, not "
+				    "\"%.80s\"",
 				    AGE_MAX, text);
 	*ret_ms = n * (text[digits] == 'h' ? 60 * MINUTE_MS : MINUTE_MS);
 	return 0;

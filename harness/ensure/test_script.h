@@ -177,7 +177,8 @@ static inline int script_create(void *self, const struct sp_create_options *opti
 		s->at_create(s->at_create_arg);
 	/* A lease that is lost here reaches the call by its cancel, a little later. */
 	while (s->lost && sp_cancel_check(s->lost, NULL) && !sp_cancel_check(options->cancel, NULL))
-		(void)poll(&(struct pollfd){ .fd = sp_cancel_fd(options->cancel), .events = POLLIN },
+		(void)poll(&(struct pollfd){ .fd = sp_cancel_fd(options->cancel),
+					     .events = POLLIN },
 			   1, -1);
 	if (sp_cancel_check(options->cancel, NULL))
 		return sp_cancel_check(options->cancel, err);

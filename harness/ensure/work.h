@@ -12,7 +12,9 @@
 #include <sandproof/cancel.h>
 
 struct work {
-	/* Fires with the first of both, the caller's with its code and reason. May be NULL: never. */
+	/*
+	 * Fires with the first of both, the caller's with its code and reason. May be NULL: never.
+	 */
 	struct sp_cancel *cancel;
 	/* Both borrowed. */
 	struct sp_cancel *caller, *lost;

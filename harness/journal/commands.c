@@ -67,8 +67,8 @@ char *sp_journal_compose_look(const struct sp_journal_words *words, uint64_t fro
 	const char *j = words->journal;
 
 	if (!from)
-		return text("test -e %s || exit 1; test -f %s || exit 3; test -r %s || exit 4", j, j,
-			    j);
+		return text("test -e %s || exit 1; test -f %s || exit 3; test -r %s || exit 4", j,
+			    j, j);
 	return text("test -e %s || exit 1; test -f %s || exit 3; test -r %s || exit 4; "
 		    "tail -c +%" PRIu64 " %s 2>/dev/null | head -c 1 | base64",
 		    j, j, j, from, j);

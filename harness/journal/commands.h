@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands, byte for byte (sandbox-contract 3.3, vectors A.4). All texts are malloc'ed; NULL without memory. */
+/*
+ * The commands, byte for byte (sandbox-contract 3.3, vectors A.4). All texts are
+ * malloc'ed; NULL without memory.
+ */
 #ifndef SP_JOURNAL_COMMANDS_H
 #define SP_JOURNAL_COMMANDS_H
 

@@ -24,19 +24,20 @@ Test(journal_commands, vectors)
 		  "mkdir -p " DIR " && { ( echo hi ); printf '{\"__exit\":%d,\"__nonce\":\"" NONCE
 		  "\"}\\n' \"$?\"; } >> " JOURNAL " 2>> " ERR },
 		{ sp_journal_compose_follow(&words, 0),
-		  "mkdir -p " DIR " 2>/dev/null; : >> " JOURNAL " 2>/dev/null; tail -c +1 -f " JOURNAL
-		  " 2>/dev/null" },
+		  "mkdir -p " DIR " 2>/dev/null; : >> " JOURNAL " 2>/dev/null; tail -c +1 "
+								"-f " JOURNAL " 2>/dev/null" },
 		/* The peer's form with our bound in it. */
 		{ sp_journal_compose_poll(&words, 41, 100),
 		  "tail -c +42 " JOURNAL " 2>/dev/null | head -c 100 | base64" },
-		{ sp_journal_compose_probe(&words, 4096),
-		  "tail -c -4096 " JOURNAL " 2>/dev/null | base64" },
-		{ sp_journal_compose_stderr(&words, 4096),
-		  "tail -c -4096 " ERR " 2>/dev/null | base64" },
+		{ sp_journal_compose_probe(&words, 4096), "tail -c -4096 " JOURNAL " 2>/dev/null | "
+										   "base64" },
+		{ sp_journal_compose_stderr(&words, 4096), "tail -c -4096 " ERR " 2>/dev/null | "
+										"base64" },
 		{ sp_journal_compose_exists(&words), "test -f " JOURNAL },
 		{ sp_journal_compose_remove(&words), "rm -f " JOURNAL " " ERR },
 		{ sp_journal_compose_list(&words), "ls -1 " DIR " 2>/dev/null" },
-		{ sp_journal_compose_mtimes(&folder), "stat -c '%Y %n' '/tmp/d' '/tmp/d'/* 2>/dev/null" },
+		{ sp_journal_compose_mtimes(&folder), "stat -c '%Y %n' '/tmp/d' '/tmp/d'/* "
+						      "2>/dev/null" },
 		{ sp_journal_quote("a'b"), "'a'\\''b'" },
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A journal of a gigabyte passes through here, so whole quads go by table: a look-up gives two digits,
- * and one test is for eight. What a line end splits is put together by hand.
+ * A journal of a gigabyte passes through here, so whole quads go by table: a look-up gives two
+ * digits, and one test is for eight. What a line end splits is put together by hand.
  */
 #include "decode.h"
 

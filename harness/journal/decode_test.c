@@ -42,8 +42,8 @@ Test(journal_decode, table)
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-		int rc = sp_journal_decode_read(rows[i].text, strlen(rows[i].text), rows[i].cut, &bytes,
-						NULL);
+		int rc = sp_journal_decode_read(rows[i].text, strlen(rows[i].text), rows[i].cut,
+						&bytes, NULL);
 
 		cr_expect_eq(rc, rows[i].bytes ? 0 : SP_PROTOCOL, "\"%s\": %s", rows[i].text,
 			     sp_code_name(rc));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The follow source: one `tail -f`, whose bytes are taken as they come. What it cannot tell is asked for
- * by bounded reads: the bytes of a line that came as U+FFFD, and whether the journal is still the same
- * one (a follower goes on silently when it is cut, and for ever when it is replaced).
+ * The follow source: one `tail -f`, whose bytes are taken as they come. What it cannot tell is
+ * asked for by bounded reads: the bytes of a line that came as U+FFFD, and whether the journal is
+ * still the same one (a follower goes on silently when it is cut, and for ever when it is
+ * replaced).
  */
 #include "reader.h"
 
@@ -15,7 +16,10 @@
 
 /* Followers in a row that may end without a byte before it is told. */
 #define IDLE_ENDS 3
-/* After how many polling intervals of silence the place is verified; the wait doubles up to the second. */
+/*
+ * After how many polling intervals of silence the place is verified; the
+ * wait doubles up to the second.
+ */
 #define VERIFY_FIRST 4
 #define VERIFY_LAST 64
 /* Silence is never shorter than this, even with an interval of 0. */
@@ -63,7 +67,10 @@ int reader_follow_start(struct reader *reader, struct sp_error *err)
 
 /* ---- The place ---- */
 
-/* Proves that the bytes before the position are still there; a read that fails proves nothing either way. */
+/*
+ * Proves that the bytes before the position are still there; a read that
+ * fails proves nothing either way.
+ */
 static int verify(struct reader *reader, struct sp_error *err)
 {
 	struct sp_bytes data SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
@@ -93,11 +100,12 @@ static int follow_again(struct reader *reader, int why, struct sp_error *err)
 		return why;
 	if (++reader->idle_ends >= IDLE_ENDS) {
 		reader->idle_ends = 0;
-		return why != SP_GONE ? why :
-					sp_error_set(err, SP_PROTOCOL,
-						     "the follower of run %.200s ended %d times in a row "
-						     "without a byte",
-						     reader->run.run_id, IDLE_ENDS);
+		return why != SP_GONE
+			       ? why
+			       : sp_error_set(err, SP_PROTOCOL,
+					      "the follower of run %.200s ended %d times in a row "
+					      "without a byte",
+					      reader->run.run_id, IDLE_ENDS);
 	}
 	race_poll(-1, sp_cancel_fd(reader->cancel), sp_now() + reader->poll_ms * SP_MS);
 	return 0;
@@ -191,7 +199,8 @@ static int exact(struct reader *reader, struct sp_bytes *line, struct sp_error *
 	newline = bytes.data ? memchr(bytes.data, '\n', bytes.len) : NULL;
 	if (!newline)
 		return reader_fail(reader, SP_CONFLICT, err,
-				   "the journal of run %.200s changed at byte %llu while it was read",
+				   "the journal of run %.200s changed at byte %llu while it was "
+				   "read",
 				   reader->run.run_id, (unsigned long long)reader->position);
 	len = (size_t)(newline - bytes.data) + 1;
 	sp_bytes_done(line);

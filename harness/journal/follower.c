@@ -14,7 +14,9 @@
 
 #define SLOTS 4
 #define SLOT_SIZE (256 * 1024)
-/* How long a provider may take to end a read that was aborted, or a kill, before it is left alone. */
+/*
+ * How long a provider may take to end a read that was aborted, or a kill, before it is left alone.
+ */
 #define COME_BACK_MS 10000
 
 /* Counted: one reference is the reader's, and one each of the threads that read and kill. */

@@ -59,7 +59,9 @@ struct sp_journal_words journal_run_words(const struct journal_run *run);
 /* Runs a composed command, which is freed (NULL: memory was short). */
 int journal_exec(struct sp_sandbox *sandbox, char *command, struct sp_cancel *cancel,
 		 struct sp_exec_result *ret_result, struct sp_error *err);
-/* An error for a command that ended with a code it should not have; its stderr becomes the detail. */
+/*
+ * An error for a command that ended with a code it should not have; its stderr becomes the detail.
+ */
 int journal_bad_code(const char *what, const struct sp_exec_result *result, struct sp_error *err);
 /* Sets the error for a look's code; 0 for SP_JOURNAL_ABSENT and code 0. */
 int journal_look_code(const struct journal_run *run, const struct sp_exec_result *result,

@@ -144,8 +144,8 @@ int journal_look_code(const struct journal_run *run, const struct sp_exec_result
 				    run->run_id, run->journal);
 	case SP_JOURNAL_UNREADABLE:
 		return sp_error_set(err, SP_DENIED,
-				    "the journal of run %.100s, %.200s, cannot be read", run->run_id,
-				    run->journal);
+				    "the journal of run %.100s, %.200s, cannot be read",
+				    run->run_id, run->journal);
 	}
 	return journal_bad_code("looking at the journal", result, err);
 }

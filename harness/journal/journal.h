@@ -16,8 +16,9 @@
 struct sp_journal_open_options {
 	unsigned version;
 	/*
-	 * What the provider of the sandboxes declares: whether a reader can follow, and whether output is bytes.
-	 * NULL: polled unless a caller forces follow, and output may be text. Copied.
+	 * What the provider of the sandboxes declares: whether a reader can follow, and whether
+	 * output is bytes. NULL: polled unless a caller forces follow, and output may be text.
+	 * Copied.
 	 */
 	const struct sp_capabilities *capabilities;
 	/* Changed steps, or NULL for the healthy ones. Copied. */

@@ -31,7 +31,10 @@ static int add_name(const struct journal *journal, struct sp_journal_list *list,
 	if (!entry->file)
 		return -ENOMEM;
 	list->len++;
-	/* An id with a NUL in it cannot be a run's here; its files are left alone like a stranger's. */
+	/*
+	 * An id with a NUL in it cannot be a run's here; its files are
+	 * left alone like a stranger's.
+	 */
 	if (!journal->steps.decode_name(name, &id) && !memchr(id.data, '\0', id.len))
 		entry->run_id = (char *)SP_TAKE(id.data);
 	return 0;
@@ -120,8 +123,9 @@ static int check_empty(struct sp_sandbox *sandbox, const char *dir_word, struct 
 	if (asprintf(&command, "test ! -e %s || ls -1 %s >/dev/null", dir_word, dir_word) < 0)
 		command = NULL;
 	rc = journal_exec(sandbox, command, cancel, &result, err);
-	return !rc && result.exit_code ? journal_bad_code("listing the journal folder", &result, err) :
-					 rc;
+	return !rc && result.exit_code
+		       ? journal_bad_code("listing the journal folder", &result, err)
+		       : rc;
 }
 
 static int list_names(const struct journal *journal, struct sp_sandbox *sandbox,
@@ -202,5 +206,6 @@ int journal_remove(void *self, struct sp_sandbox *sandbox, const char *run_id,
 	words = journal_run_words(&run);
 	rc = journal_exec(sandbox, journal->steps.compose_remove(&words), options.cancel, &result,
 			  err);
-	return !rc && result.exit_code ? journal_bad_code("removing the journal", &result, err) : rc;
+	return !rc && result.exit_code ? journal_bad_code("removing the journal", &result, err)
+				       : rc;
 }

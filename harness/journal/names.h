@@ -11,7 +11,10 @@
 #define SP_JOURNAL_ENDING ".ndjson"
 #define SP_JOURNAL_STDERR_ENDING ".err"
 
-/* The file name of a run id without its ending; malloc'ed. NULL: the id is empty, or memory is short. */
+/*
+ * The file name of a run id without its ending; malloc'ed. NULL: the id
+ * is empty, or memory is short.
+ */
 char *sp_journal_encode(const char *run_id, size_t len);
 /*
  * The run id of a listed file name with either ending. Fail closed: SP_INVALID

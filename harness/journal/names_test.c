@@ -178,7 +178,8 @@ Test(journal_names, one_ending_is_removed)
 		struct sp_bytes back SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 		int rc = sp_journal_decode(rows[i].file, &back);
 
-		cr_expect(!rc && !strcmp((char *)back.data, rows[i].id), "%s: \"%s\", expected \"%s\"",
-			  rows[i].file, rc ? "none" : (char *)back.data, rows[i].id);
+		cr_expect(!rc && !strcmp((char *)back.data, rows[i].id),
+			  "%s: \"%s\", expected \"%s\"", rows[i].file,
+			  rc ? "none" : (char *)back.data, rows[i].id);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The poll source: bounded reads in base64, one after another. What is read begins a little before the
- * position, with bytes that are known, so that a journal which was cut or replaced is noticed. A full
- * read is followed at once by the next, which runs while the lines of the first are taken.
+ * The poll source: bounded reads in base64, one after another. What is read begins a little before
+ * the position, with bytes that are known, so that a journal which was cut or replaced is noticed.
+ * A full read is followed at once by the next, which runs while the lines of the first are taken.
  */
 #include "reader.h"
 
@@ -51,7 +51,8 @@ static int adapt(struct reader *reader, size_t got, struct sp_error *err)
 
 	if (!max)
 		return reader_fail(reader, SP_PROTOCOL, err,
-				   "the sandbox cuts output too early for a bounded read of the journal");
+				   "the sandbox cuts output too early for a bounded read of the "
+				   "journal");
 	reader->steps.read_max = max;
 	return 0;
 }

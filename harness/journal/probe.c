@@ -59,7 +59,8 @@ static int read_tail(struct asked *asked, bool of_stderr, uint64_t *max, struct 
 						  result.stdout_bytes.len, false, ret_bytes, err);
 		if (*max < 2)
 			return sp_error_set(err, SP_PROTOCOL,
-					    "the sandbox cuts output after %zu bytes: no room for a "
+					    "the sandbox cuts output after %zu bytes: no room for "
+					    "a "
 					    "tail",
 					    result.stdout_bytes.len);
 	}
@@ -167,7 +168,8 @@ static int ask_record(const struct asked *asked, sp_journal_record_fn record, vo
 	case SP_RECORD_OPEN:
 		return 0;
 	case SP_RECORD_ABSENT:
-		return sp_error_set(err, SP_NOT_FOUND, "there is no run %.200s and no journal of it",
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "there is no run %.200s and no journal of it",
 				    asked->run.run_id);
 	case SP_RECORD_TERMINAL:
 		return sp_error_set(err, SP_CONFLICT,
@@ -185,7 +187,8 @@ static int no_journal(const struct asked *asked, enum answer last, const struct 
 
 	if (last == ANSWER_NO)
 		return sp_error_set(err, SP_TIMED_OUT,
-				    "no journal of run %.200s within %u ms: the probe answered \"no\"",
+				    "no journal of run %.200s within %u ms: the probe answered "
+				    "\"no\"",
 				    asked->run.run_id, ms);
 	rc = sp_error_set(err, SP_TIMED_OUT,
 			  "no journal of run %.200s within %u ms: the probe could not run",

@@ -11,7 +11,9 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
-/* How long a provider may take to come back from a call that was aborted before it is left alone. */
+/*
+ * How long a provider may take to come back from a call that was aborted before it is left alone.
+ */
 #define COME_BACK_MS 2000
 
 enum kind { RACE_EXEC, RACE_SPAWN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call of the sandbox on a thread of its own, so that an abort or a limit can be answered while the
- * provider still hangs in it. What is abandoned is kept alive until the provider comes back.
+ * A call of the sandbox on a thread of its own, so that an abort or a limit can be answered while
+ * the provider still hangs in it. What is abandoned is kept alive until the provider comes back.
  */
 #ifndef SP_JOURNAL_RACE_H
 #define SP_JOURNAL_RACE_H
@@ -33,13 +33,16 @@ int race_fd(const struct race *race);
 /* The result, or NULL while the call runs. */
 struct race_result *race_result(struct race *race);
 /*
- * Waits until it is done: 0; SP_ABORTED or SP_TIMED_OUT of `cancel` (may be NULL); SP_UNAVAILABLE once the
- * absolute time has come (0: never). The call goes on meanwhile.
+ * Waits until it is done: 0; SP_ABORTED or SP_TIMED_OUT of `cancel` (may be NULL); SP_UNAVAILABLE
+ * once the absolute time has come (0: never). The call goes on meanwhile.
  */
 int race_wait(struct race *race, struct sp_cancel *cancel, uint64_t deadline);
 /* Asks the call to end: its own cancel is aborted. */
 void race_abort(struct race *race);
-/* Aborts what still runs, gives it a moment to come back, and drops the caller's reference. NULL is fine; returns NULL. */
+/*
+ * Aborts what still runs, gives it a moment to come back, and drops the caller's
+ * reference. NULL is fine; returns NULL.
+ */
 struct race *race_drop(struct race *race);
 
 /* Waits for one of two descriptors (-1: none) or an absolute time (0: never). */

@@ -88,7 +88,8 @@ int reader_await(struct reader *reader, struct race **race, struct sp_error *err
 	/* close() gives it the time to come back; the caller does not wait for it now. */
 	reader->abandoned = race_drop(reader->abandoned);
 	reader->abandoned = SP_TAKE(*race);
-	return rc == SP_UNAVAILABLE ? reader_stalled(reader, err) : sp_cancel_check(reader->cancel, err);
+	return rc == SP_UNAVAILABLE ? reader_stalled(reader, err)
+				    : sp_cancel_check(reader->cancel, err);
 }
 
 int reader_decode(struct reader *reader, const struct race_result *result,
@@ -131,8 +132,8 @@ int reader_read_range(struct reader *reader, uint64_t from, size_t len, struct s
 		struct sp_bytes piece SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 		uint64_t left = len - all.len, max = reader->steps.read_max;
 		bool cut;
-		int rc = reader_read_at(reader, from + all.len, left < max ? left : max, &piece, &cut,
-					err);
+		int rc = reader_read_at(reader, from + all.len, left < max ? left : max, &piece,
+					&cut, err);
 
 		if (rc)
 			return rc;
@@ -140,8 +141,9 @@ int reader_read_range(struct reader *reader, uint64_t from, size_t len, struct s
 			break;
 		sp_buf_add(&all, piece.data, piece.len);
 	}
-	return sp_buf_take_bytes(&all, ret_bytes) ? sp_error_set(err, SP_INTERNAL, "no memory for a line") :
-						    0;
+	return sp_buf_take_bytes(&all, ret_bytes)
+		       ? sp_error_set(err, SP_INTERNAL, "no memory for a line")
+		       : 0;
 }
 
 int reader_check_anchor(struct reader *reader, const struct anchor *anchor, size_t overlap,
@@ -153,12 +155,14 @@ int reader_check_anchor(struct reader *reader, const struct anchor *anchor, size
 		return 0;
 	if (data->len < overlap)
 		return reader_fail(reader, SP_CONFLICT, err,
-				   "the journal of run %.200s was cut or removed: it ends before byte %llu, "
+				   "the journal of run %.200s was cut or removed: it ends before "
+				   "byte %llu, "
 				   "up to which it was read",
 				   reader->run.run_id, (unsigned long long)anchor->end);
 	if (memcmp(data->data, expected, overlap))
 		return reader_fail(reader, SP_CONFLICT, err,
-				   "the journal of run %.200s was replaced: the bytes before byte %llu "
+				   "the journal of run %.200s was replaced: the bytes before byte "
+				   "%llu "
 				   "are not the ones that were read",
 				   reader->run.run_id, (unsigned long long)anchor->end);
 	return 0;
@@ -267,7 +271,8 @@ static int no_memory(struct sp_error *err)
 }
 
 /* Takes a line of `n` bytes of the chunk, and what was carried, with its newline. */
-static int cut_line(struct reader *reader, size_t n, struct sp_bytes *ret_line, struct sp_error *err)
+static int cut_line(struct reader *reader, size_t n, struct sp_bytes *ret_line,
+		    struct sp_error *err)
 {
 	size_t len = reader->carry.len + n;
 	unsigned char *text;
@@ -524,7 +529,8 @@ static int look_first(struct reader *reader, struct sp_error *err)
 	race_drop(race);
 	if (!rc && reader->from && !before.len)
 		rc = sp_error_set(err, SP_CONFLICT,
-				  "the journal of run %.200s ends before byte %llu, from which it was to "
+				  "the journal of run %.200s ends before byte %llu, from which it "
+				  "was to "
 				  "be read",
 				  reader->run.run_id, (unsigned long long)reader->from);
 	if (!rc)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader: lines, positions and the exit, above a source of bytes (poll.c, follow.c). Its bytes are
- * the rest of the last line (`carry`) and what has not been looked at yet (`chunk`); their first byte
- * is at `position` of the file.
+ * A reader: lines, positions and the exit, above a source of bytes (poll.c, follow.c). Its bytes
+ * are the rest of the last line (`carry`) and what has not been looked at yet (`chunk`); their
+ * first byte is at `position` of the file.
  */
 #ifndef SP_JOURNAL_READER_H
 #define SP_JOURNAL_READER_H
@@ -26,11 +26,14 @@ struct reader;
 struct source_ops {
 	/*
 	 * Waits for more: 0 with a new chunk, or 0 with `quiet` set, which says that
-	 * everything there is was delivered. SP_ABORTED or SP_TIMED_OUT exactly when the caller's cancel
-	 * has fired; other codes are errors.
+	 * everything there is was delivered. SP_ABORTED or SP_TIMED_OUT exactly when the caller's
+	 * cancel has fired; other codes are errors.
 	 */
 	int (*fill)(struct reader *reader, struct sp_error *err);
-	/* Replaces a line (with its newline) by the file's own bytes where they may differ. May be NULL. */
+	/*
+	 * Replaces a line (with its newline) by the file's own bytes where
+	 * they may differ. May be NULL.
+	 */
 	int (*exact)(struct reader *reader, struct sp_bytes *line, struct sp_error *err);
 	void (*close)(struct reader *reader);
 };
@@ -67,7 +70,10 @@ struct reader {
 	/* Ends the reader for good. */
 	struct sp_error fatal;
 
-	/* Of poll.c: the read under way, where it began, its known bytes; whether one was made before. */
+	/*
+	 * Of poll.c: the read under way, where it began, its known bytes;
+	 * whether one was made before.
+	 */
 	struct race *poll;
 	uint64_t poll_from;
 	size_t poll_overlap;
@@ -75,7 +81,10 @@ struct reader {
 	/* A read that an abort left behind. */
 	struct race *abandoned;
 
-	/* Of follow.c: the follower, how often it ended without a byte, and when the place is verified again. */
+	/*
+	 * Of follow.c: the follower, how often it ended without a byte, and when
+	 * the place is verified again.
+	 */
 	struct follower *follower;
 	unsigned idle_ends;
 	uint64_t verify_at;
@@ -95,14 +104,20 @@ void reader_take_chunk(struct reader *reader, struct sp_bytes *chunk, size_t kno
 void anchor_add(struct anchor *anchor, const void *data, size_t len);
 
 /*
- * Waits for a call: 0; SP_ABORTED or SP_TIMED_OUT of the reader's cancel (the call is then abandoned);
- * an error when the first byte is due. `*race` is dropped unless the answer is 0.
+ * Waits for a call: 0; SP_ABORTED or SP_TIMED_OUT of the reader's cancel (the call is then
+ * abandoned); an error when the first byte is due. `*race` is dropped unless the answer is 0.
  */
 int reader_await(struct reader *reader, struct race **race, struct sp_error *err);
-/* One bounded read of at most `max` bytes from `from` on, raced. `*ret_cut`: the provider dropped the rest. */
+/*
+ * One bounded read of at most `max` bytes from `from` on, raced. `*ret_cut`:
+ * the provider dropped the rest.
+ */
 int reader_read_at(struct reader *reader, uint64_t from, uint64_t max, struct sp_bytes *ret_bytes,
 		   bool *ret_cut, struct sp_error *err);
-/* The bytes from `from` on, `len` of them unless the journal is shorter, in as many reads as the cap asks for. */
+/*
+ * The bytes from `from` on, `len` of them unless the journal is shorter, in as
+ * many reads as the cap asks for.
+ */
 int reader_read_range(struct reader *reader, uint64_t from, size_t len, struct sp_bytes *ret_bytes,
 		      struct sp_error *err);
 /* Judges what a bounded read answered. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Positions: resuming anywhere, caps of any size, bytes that are no text, journals that change under the reader. */
+/*
+ * Positions: resuming anywhere, caps of any size, bytes that are no text, journals
+ * that change under the reader.
+ */
 #include "test_fixture.h"
 
 #include <fcntl.h>
@@ -10,7 +13,8 @@
 /* A small journal of several shapes, with its sentinel at the end. */
 static char *small_journal(size_t *ret_len)
 {
-	static const char body[] = "a\n\nbcd\xc3\xa9\n{\"x\":\"\xf0\x9f\x98\x80\"}\nnul:\0:\nlast\n";
+	static const char body[] =
+		"a\n\nbcd\xc3\xa9\n{\"x\":\"\xf0\x9f\x98\x80\"}\nnul:\0:\nlast\n";
 	char *sentinel SP_FREE = fixture_sentinel(RUN, 0);
 	struct sp_buf all SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
@@ -101,7 +105,8 @@ Test(journal_resume, bytes_that_are_no_text)
 
 	sp_buf_addf(&text, "\xef\xbb\xbf{\"\xff\"}\nok\n\xc3\n\xff\xff\xff%s\n", sentinel);
 	cr_assert(asprintf(&expected,
-			   "9 \xef\xbb\xbf{\"\xff\"}\n12 ok\n14 \xc3\n17 ~\xff\xff\xff\n%zu exit 0\nend\n",
+			   "9 \xef\xbb\xbf{\"\xff\"}\n12 ok\n14 \xc3\n17 ~\xff\xff\xff\n%zu exit "
+			   "0\nend\n",
 			   text.len) > 0);
 	fixture_open(&f, NULL);
 	f.own.utf8 = true;
@@ -109,7 +114,8 @@ Test(journal_resume, bytes_that_are_no_text)
 	for (size_t i = 0; i < 2; i++) {
 		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i]);
 
-		cr_expect_str_eq(found, expected, "%s:\n%s", fixture_strategy(fixture_both[i]), found);
+		cr_expect_str_eq(found, expected, "%s:\n%s", fixture_strategy(fixture_both[i]),
+				 found);
 	}
 	fixture_close(&f);
 }
@@ -142,9 +148,9 @@ Test(journal_resume, a_changed_journal_is_told)
 		/* It stays so. */
 		fixture_next(&reader, &out);
 		reader.ops->close(reader.self);
-		cr_expect_str_eq(sp_buf_str(&out), "4 one\n8 two\nconflict\nconflict\n", "%s by %s:\n%s",
-				 changes[i / 2], fixture_strategy(fixture_both[i % 2]),
-				 sp_buf_str(&out));
+		cr_expect_str_eq(sp_buf_str(&out), "4 one\n8 two\nconflict\nconflict\n",
+				 "%s by %s:\n%s", changes[i / 2],
+				 fixture_strategy(fixture_both[i % 2]), sp_buf_str(&out));
 		fixture_close(&f);
 	}
 }
@@ -187,7 +193,8 @@ Test(journal_resume, beyond_four_gigabytes)
 	for (size_t i = 0; i < 2; i++) {
 		char *found SP_FREE = fixture_read_all(&f, RUN, at, fixture_both[i]);
 
-		cr_expect_str_eq(found, expected, "%s: %s", fixture_strategy(fixture_both[i]), found);
+		cr_expect_str_eq(found, expected, "%s: %s", fixture_strategy(fixture_both[i]),
+				 found);
 	}
 	fixture_close(&f);
 }

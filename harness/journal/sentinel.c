@@ -12,7 +12,9 @@
 #define CANONICAL_SIZE 80
 #define PARSE_MAX (1024 * 1024)
 
-/* What is trimmed: ASCII white space and what Unicode calls a space, the byte order mark included. */
+/*
+ * What is trimmed: ASCII white space and what Unicode calls a space, the byte order mark included.
+ */
 static size_t space_len(const char *text, size_t len, bool at_end)
 {
 	static const char *const wide[] = {
@@ -48,7 +50,9 @@ static void trim(const char **text, size_t *len)
 		*len -= n;
 }
 
-/* A cheap test before the real one: the nonce as it is, or an escape, by which JSON could spell it. */
+/*
+ * A cheap test before the real one: the nonce as it is, or an escape, by which JSON could spell it.
+ */
 static bool may_be_sentinel(const char *line, size_t len, const char *nonce)
 {
 	return memmem(line, len, nonce, 32) ||

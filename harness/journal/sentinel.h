@@ -6,12 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* True when the whole line, white space around it left out, is the sentinel; `*ret_code` is set then. */
+/*
+ * True when the whole line, white space around it left out, is the
+ * sentinel; `*ret_code` is set then.
+ */
 bool sp_journal_parse_sentinel(const char *line, size_t len, const char *nonce, int *ret_code);
 /*
  * True when the line ends in the sentinel exactly as the wrapper writes it (code 0 to 255) and has
- * something before it: the command did not end its last line. `*ret_at` is where the sentinel begins.
- * This rule is ours.
+ * something before it: the command did not end its last line. `*ret_at` is where the sentinel
+ * begins. This rule is ours.
  */
 bool sp_journal_fused_sentinel(const char *line, size_t len, const char *nonce, size_t *ret_at,
 			       int *ret_code);

@@ -45,7 +45,8 @@ Test(journal_sentinel, vectors)
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		int code = NONE;
-		bool found = sp_journal_parse_sentinel(rows[i].line, strlen(rows[i].line), N, &code);
+		bool found =
+			sp_journal_parse_sentinel(rows[i].line, strlen(rows[i].line), N, &code);
 
 		cr_expect(found == (rows[i].code != NONE) && code == rows[i].code,
 			  "%s: %s %d, expected %d", rows[i].line, found ? "yes" : "no", code,
@@ -82,7 +83,8 @@ Test(journal_sentinel, behind_an_unterminated_line)
 		bool found = sp_journal_fused_sentinel(rows[i].line, strlen(rows[i].line), N, &at,
 						       &code);
 
-		cr_expect(found == (rows[i].code != NONE) && code == rows[i].code && at == rows[i].at,
+		cr_expect(found == (rows[i].code != NONE) && code == rows[i].code &&
+				  at == rows[i].at,
 			  "%s: %s %d at %zu, expected %d at %zu", rows[i].line,
 			  found ? "yes" : "no", code, at, rows[i].code, rows[i].at);
 	}
@@ -104,7 +106,9 @@ Test(journal_sentinel, exit_in_a_tail)
 		{ "junk\n", true, NONE },
 		{ "", true, NONE },
 		{ "line\npartial" S("3") "\n", true, 3 },
-		/* A tail that begins within a line: its first line may be the end of another one. */
+		/*
+		 * A tail that begins within a line: its first line may be the end of another one.
+		 */
 		{ "{\"__nonce\":\"" N "\",\"__exit\":3}\n", true, 3 },
 		{ "{\"__nonce\":\"" N "\",\"__exit\":3}\n", false, NONE },
 		{ S("4") "\n", false, 4 },
@@ -113,8 +117,8 @@ Test(journal_sentinel, exit_in_a_tail)
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		int code = NONE;
-		bool found = sp_journal_find_exit(rows[i].text, strlen(rows[i].text), rows[i].whole, N,
-						  &code);
+		bool found = sp_journal_find_exit(rows[i].text, strlen(rows[i].text), rows[i].whole,
+						  N, &code);
 
 		cr_expect(found == (rows[i].code != NONE) && code == rows[i].code,
 			  "%s: %s %d, expected %d", rows[i].text, found ? "yes" : "no", code,

@@ -57,23 +57,27 @@ int journal_ended_process(int code, struct sp_process *ret_process, struct sp_er
 
 /* ---- start() ---- */
 
-/* Makes the folder and refuses a run id that was used: behind an old exit a new run is never seen. */
+/*
+ * Makes the folder and refuses a run id that was used: behind an old exit a new run is never seen.
+ */
 static int prepare(const struct journal *journal, struct sp_sandbox *sandbox,
 		   const struct journal_run *run, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sp_journal_words words = journal_run_words(run);
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-	int rc = journal_exec(sandbox, journal->steps.compose_prepare(&words), cancel, &result, err);
+	int rc =
+		journal_exec(sandbox, journal->steps.compose_prepare(&words), cancel, &result, err);
 
 	if (rc || !result.exit_code)
 		return rc;
 	if (result.exit_code == SP_JOURNAL_USED)
-		return journal->steps.refuse_reuse ?
-			       sp_error_set(err, SP_CONFLICT,
-					    "the run id %.200s was used: its journal holds something "
-					    "already; use another id or remove it",
-					    run->run_id) :
-			       0;
+		return journal->steps.refuse_reuse
+			       ? sp_error_set(err, SP_CONFLICT,
+					      "the run id %.200s was used: its journal holds "
+					      "something "
+					      "already; use another id or remove it",
+					      run->run_id)
+			       : 0;
 	if (result.exit_code == SP_JOURNAL_NO_FILE)
 		return journal_look_code(run, &result, err);
 	return journal_bad_code("making the journal folder", &result, err);

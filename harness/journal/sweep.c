@@ -67,8 +67,8 @@ static enum sp_journal_fate sweep_run(struct sweeping *s, const char *run_id)
 	facts->newest = newest(s->list, run_id);
 	/* Nobody is asked about a run that cannot be removed any more. */
 	if (facts->deleted < facts->max_deletes)
-		facts->asked = s->how->record ? !s->how->record(s->how->arg, run_id, &facts->record) :
-						ask_journal(s, run_id, &facts->record);
+		facts->asked = s->how->record ? !s->how->record(s->how->arg, run_id, &facts->record)
+					      : ask_journal(s, run_id, &facts->record);
 	fate = s->journal->steps.sweep_fate(facts);
 	if (fate != SP_SWEPT_DELETED)
 		return fate;

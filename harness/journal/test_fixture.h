@@ -77,7 +77,8 @@ static inline void fixture_run(struct fixture *f, const char *command)
 }
 
 /* Makes the journal of a run. */
-static inline void fixture_write(struct fixture *f, const char *run_id, const void *data, size_t len)
+static inline void fixture_write(struct fixture *f, const char *run_id, const void *data,
+				 size_t len)
 {
 	char *path SP_FREE = NULL, *token SP_FREE = sp_journal_encode(run_id, strlen(run_id));
 
@@ -95,12 +96,15 @@ static inline struct sp_journal_reader fixture_read(struct fixture *f, const cha
 	struct sp_journal_reader reader = SP_JOURNAL_READER_INIT;
 
 	options.strategy = strategy;
-	*ret_rc = f->journal.ops->read(f->journal.self, &f->sandbox, run_id, from, &options, &reader,
-				       err);
+	*ret_rc = f->journal.ops->read(f->journal.self, &f->sandbox, run_id, from, &options,
+				       &reader, err);
 	return reader;
 }
 
-/* Adds one answer of a reader: "END TEXT", "END ~TEXT" (unterminated), "END exit CODE", "end", or the code's name. */
+/*
+ * Adds one answer of a reader: "END TEXT", "END ~TEXT" (unterminated), "END exit
+ * CODE", "end", or the code's name.
+ */
 static inline bool fixture_next(struct sp_journal_reader *reader, struct sp_buf *out)
 {
 	struct sp_journal_line line SP_CLEANUP(sp_journal_line_done) = SP_JOURNAL_LINE_INIT;

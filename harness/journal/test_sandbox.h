@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sandbox for the unit tests: plain child processes, a cap, and a few ways to misbehave. The rooms'
- * rules keep providers out of here, and a test wants to break one thing at a time.
+ * A sandbox for the unit tests: plain child processes, a cap, and a few ways to misbehave. The
+ * rooms' rules keep providers out of here, and a test wants to break one thing at a time.
  */
 #ifndef SP_JOURNAL_TEST_SANDBOX_H
 #define SP_JOURNAL_TEST_SANDBOX_H
@@ -26,11 +26,17 @@ struct test_sandbox {
 	/* Output is text: invalid bytes of a spawned command become U+FFFD. */
 	bool utf8;
 	bool no_spawn;
-	/* This many execs that have `fail_match` in their text answer `fail_rc`, or end with `fail_code`. */
+	/*
+	 * This many execs that have `fail_match` in their text answer
+	 * `fail_rc`, or end with `fail_code`.
+	 */
 	const char *fail_match;
 	int fail_rc, fail_code;
 	atomic_int fail;
-	/* Reads of spawned processes wait for `hang` (a descriptor) and ignore their cancel; -1: they do not. */
+	/*
+	 * Reads of spawned processes wait for `hang` (a descriptor) and ignore
+	 * their cancel; -1: they do not.
+	 */
 	int hang;
 	/* Kill of spawned processes answers this and does nothing. */
 	int kill_rc;
@@ -87,7 +93,8 @@ static inline int test_exec(void *self, const struct sp_exec_options *options,
 	test_log(s, options->command);
 	if (test_fails(s, options->command)) {
 		ret_result->exit_code = s->fail_code;
-		return s->fail_rc ? sp_error_set(err, (enum sp_code)s->fail_rc, "as the test says") : 0;
+		return s->fail_rc ? sp_error_set(err, (enum sp_code)s->fail_rc, "as the test says")
+				  : 0;
 	}
 	rc = sp_run(argv, NULL, NULL, 0, 256 * 1024 * 1024, options->cancel, &run, err);
 	if (rc)

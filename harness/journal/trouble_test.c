@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong: places that are no journal, execs that fail, followers that end, providers that hang. */
+/*
+ * What goes wrong: places that are no journal, execs that fail, followers
+ * that end, providers that hang.
+ */
 #include "test_fixture.h"
 
 #include <fcntl.h>
@@ -49,7 +52,8 @@ Test(journal_trouble, unreadable)
 	for (size_t i = 0; i < 2; i++) {
 		f.own.fail = 1;
 		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i]);
-		cr_expect_str_eq(found, "denied\n", "%s: %s", fixture_strategy(fixture_both[i]), found);
+		cr_expect_str_eq(found, "denied\n", "%s: %s", fixture_strategy(fixture_both[i]),
+				 found);
 	}
 	fixture_close(&f);
 }
@@ -63,17 +67,20 @@ Test(journal_trouble, start_is_loud)
 
 	fixture_open(&f, NULL);
 	fixture_write(&f, RUN, "x\n", 2);
-	rc = f.journal.ops->start(f.journal.self, &f.sandbox, RUN, "echo", &f.options, &process, &err);
+	rc = f.journal.ops->start(f.journal.self, &f.sandbox, RUN, "echo", &f.options, &process,
+				  &err);
 	cr_expect(rc == SP_CONFLICT && strstr(err.message, RUN), "a used id: %s", err.message);
-	rc = f.journal.ops->start(f.journal.self, &f.sandbox, "", "echo", &f.options, &process, &err);
+	rc = f.journal.ops->start(f.journal.self, &f.sandbox, "", "echo", &f.options, &process,
+				  &err);
 	cr_expect_eq(rc, SP_INVALID, "an empty id: %s", sp_code_name(rc));
 	rc = f.journal.ops->start(f.journal.self, &f.sandbox, "\xff", "echo", &f.options, &process,
 				  &err);
 	cr_expect_eq(rc, SP_INVALID, "an id that is no text: %s", sp_code_name(rc));
 	fixture_run(&f, "rm -r runs; : > runs");
-	rc = f.journal.ops->start(f.journal.self, &f.sandbox, "r2", "echo", &f.options, &process, &err);
-	cr_expect(rc == SP_IO && strstr(err.detail, "mkdir"), "a file in the folder's place: %s, %s",
-		  sp_code_name(rc), err.detail);
+	rc = f.journal.ops->start(f.journal.self, &f.sandbox, "r2", "echo", &f.options, &process,
+				  &err);
+	cr_expect(rc == SP_IO && strstr(err.detail, "mkdir"),
+		  "a file in the folder's place: %s, %s", sp_code_name(rc), err.detail);
 	cr_expect_eq(f.own.spawns, 0);
 	fixture_close(&f);
 }
@@ -177,7 +184,10 @@ static void *abort_it(void *arg)
 	return NULL;
 }
 
-/* The follower's read ignores its cancel: the abort is answered all the same, and the kill frees it. */
+/*
+ * The follower's read ignores its cancel: the abort is answered all the
+ * same, and the kill frees it.
+ */
 Test(journal_trouble, abort_does_not_wait_for_the_provider)
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
@@ -228,7 +238,8 @@ Test(journal_trouble, the_end_of_a_follower_is_not_the_end_of_the_run)
 	while (fixture_next(&reader, &out))
 		;
 	reader.ops->close(reader.self);
-	cr_expect_str_eq(sp_buf_str(&out), "4 one\n8 two\n66 exit 0\nend\n", "%s", sp_buf_str(&out));
+	cr_expect_str_eq(sp_buf_str(&out), "4 one\n8 two\n66 exit 0\nend\n", "%s",
+			 sp_buf_str(&out));
 	cr_expect_eq(f.own.spawns, 2);
 	fixture_close(&f);
 }
@@ -266,8 +277,8 @@ Test(journal_trouble, follow_where_nothing_spawns)
 	char *found SP_FREE = fixture_read_all(&f, RUN, 0, SP_JOURNAL_FOLLOW);
 	cr_expect_str_eq(found, "unsupported\n", "%s", found);
 	/* A start runs to its end there. */
-	int rc = f.journal.ops->start(f.journal.self, &f.sandbox, RUN, "echo hi; exit 5", &f.options,
-				      &process, &err);
+	int rc = f.journal.ops->start(f.journal.self, &f.sandbox, RUN, "echo hi; exit 5",
+				      &f.options, &process, &err);
 	cr_assert_eq(rc, 0, "%s", err.message);
 	cr_expect(!sp_process_wait(&process, &exit, NULL, &err) && exit.code == 0);
 	sp_process_done(&process);
@@ -293,10 +304,12 @@ Test(journal_trouble, of_two_exits_the_last_counts)
 	for (size_t i = 0; i < 2; i++) {
 		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i]);
 
-		cr_expect_str_eq(found, expected, "%s: %s", fixture_strategy(fixture_both[i]), found);
+		cr_expect_str_eq(found, expected, "%s: %s", fixture_strategy(fixture_both[i]),
+				 found);
 	}
-	cr_expect_eq(f.journal.ops->probe(f.journal.self, &f.sandbox, RUN, &f.options, &state, &code,
-					  NULL), 0);
+	cr_expect_eq(f.journal.ops->probe(f.journal.self, &f.sandbox, RUN, &f.options, &state,
+					  &code, NULL),
+		     0);
 	cr_expect(state == SP_JOURNAL_FINISHED && code == 7, "state %d, code %d", state, code);
 	fixture_close(&f);
 }

@@ -16,7 +16,10 @@ struct redact_secret {
 	size_t len;
 };
 
-/* Length of the longest form of the secret that starts at text[0], or 0; `*ret_form` (may be NULL) names it. */
+/*
+ * Length of the longest form of the secret that starts at text[0], or 0;
+ * `*ret_form` (may be NULL) names it.
+ */
 size_t redact_match(const struct redact_secret *secret, const unsigned char *text, size_t len,
 		    const char **ret_form);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Secrets, and every form in which they could leave: raw, shell-quoted, base64 (all three alignments, both alphabets), URL, hex and JSON. */
+/*
+ * Secrets, and every form in which they could leave: raw, shell-quoted, base64 (all three
+ * alignments, both alphabets), URL, hex and JSON.
+ */
 #ifndef SP_REDACT_H
 #define SP_REDACT_H
 
@@ -13,9 +16,15 @@ struct sp_redact;
 
 struct sp_redact *sp_redact_new(void);
 struct sp_redact *sp_redact_free(struct sp_redact *redact);
-/* Adds a secret (copied); one shorter than 6 bytes is ignored, since it would erase ordinary text. 0 or -ENOMEM. */
+/*
+ * Adds a secret (copied); one shorter than 6 bytes is ignored, since it would erase
+ * ordinary text. 0 or -ENOMEM.
+ */
 int sp_redact_add(struct sp_redact *redact, const char *secret);
-/* Appends `text` with every form of every secret replaced by "[redacted]". Cut only afterwards. 0 or the buffer's error. */
+/*
+ * Appends `text` with every form of every secret replaced by "[redacted]". Cut only
+ * afterwards. 0 or the buffer's error.
+ */
 int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struct sp_buf *out);
 /* Looks for any form of one secret; NULL, or the name of the form found ("base64"). */
 const char *sp_redact_find(const char *secret, const void *data, size_t len);

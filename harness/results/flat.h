@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks over the members of one JSON object that the scanner of base/json.h has accepted, without a tree:
- * lines of results come by the hundred thousand and are flat.
+ * Walks over the members of one JSON object that the scanner of base/json.h has accepted, without a
+ * tree: lines of results come by the hundred thousand and are flat.
  */
 #ifndef SP_RESULTS_FLAT_H
 #define SP_RESULTS_FLAT_H
@@ -23,7 +23,10 @@ const char *sp_flat_open(const char *text, size_t len, char bracket);
 bool sp_flat_member(const char **at, struct sp_flat *ret);
 /* Next element of an array, with an empty name; false at its end. */
 bool sp_flat_element(const char **at, struct sp_flat *ret);
-/* Writes the text that a JSON string (with its quotes) stands for to `to`, which has room for `len` bytes; returns its length. */
+/*
+ * Writes the text that a JSON string (with its quotes) stands for to `to`, which has room for
+ * `len` bytes; returns its length.
+ */
 size_t sp_flat_text(const char *value, size_t len, char *to);
 
 #endif

@@ -19,7 +19,9 @@
 /* Ten MiB of control characters are six times as long in JSON. */
 #define LINE_MAX_BYTES (64UL * 1024 * 1024)
 #define READ_BYTES (256UL * 1024)
-/* How every line begins that begins a run; a quote inside of a JSON string would have a backslash. */
+/*
+ * How every line begins that begins a run; a quote inside of a JSON string would have a backslash.
+ */
 #define RUN_HEAD "{\"type\":\"run\","
 
 /* Where the reader is, and where its results go. */
@@ -203,7 +205,10 @@ static bool is_named(const struct sp_flat *m, const char *name)
 	return strlen(name) == m->name_len && !memcmp(m->name, name, m->name_len);
 }
 
-/* Index of the field of this name, or n_fields; members mostly come in the table's order, from `guess` on. */
+/*
+ * Index of the field of this name, or n_fields; members mostly come in the
+ * table's order, from `guess` on.
+ */
 static size_t find_field(const struct sp_line *line, const struct sp_flat *m, size_t guess)
 {
 	for (size_t i = 0; i < line->n_fields; i++) {
@@ -215,8 +220,8 @@ static size_t find_field(const struct sp_line *line, const struct sp_flat *m, si
 	return line->n_fields;
 }
 
-static int read_record(const struct reader *r, enum sp_line_kind kind, const char *object, size_t len,
-		       void *record)
+static int read_record(const struct reader *r, enum sp_line_kind kind, const char *object,
+		       size_t len, void *record)
 {
 	const struct sp_line *line = sp_line_of(kind);
 	const char *at = sp_flat_open(object, len, '{');
@@ -259,8 +264,8 @@ static void *one_more(void *array_, size_t len, size_t size)
 	return memset((char *)*array + len * size, 0, size);
 }
 
-static int read_element(const struct reader *r, enum sp_line_kind kind, const char *object, size_t len,
-			void *array, size_t *n)
+static int read_element(const struct reader *r, enum sp_line_kind kind, const char *object,
+			size_t len, void *array, size_t *n)
 {
 	void *record = one_more(array, *n, sp_line_of(kind)->size);
 	int rc;
@@ -338,11 +343,12 @@ static int check_version(const struct reader *r, const char *object, size_t len)
 		if (!is_named(&m, "schema_version") || !to_integer(&m, &version))
 			continue;
 		if (version != SP_RESULTS_SCHEMA_VERSION)
-			return sp_error_set(
-				r->err, SP_PROTOCOL,
-				"%s, line %zu: schema_version %lld, and this program reads version %d; "
-				"use the sandproof that wrote it",
-				r->path, r->line, (long long)version, SP_RESULTS_SCHEMA_VERSION);
+			return sp_error_set(r->err, SP_PROTOCOL,
+					    "%s, line %zu: schema_version %lld, and this program "
+					    "reads version %d; "
+					    "use the sandproof that wrote it",
+					    r->path, r->line, (long long)version,
+					    SP_RESULTS_SCHEMA_VERSION);
 	}
 	return 0;
 }
@@ -467,8 +473,9 @@ static int read_stream(struct reader *r, int fd)
 		int rc;
 
 		if (!room)
-			return sp_error_set(r->err, SP_PROTOCOL, "%s, line %zu: longer than %lu MiB",
-					    r->path, r->line + 1, LINE_MAX_BYTES >> 20);
+			return sp_error_set(r->err, SP_PROTOCOL,
+					    "%s, line %zu: longer than %lu MiB", r->path,
+					    r->line + 1, LINE_MAX_BYTES >> 20);
 		n = read(fd, room, READ_BYTES);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -553,14 +560,16 @@ int sp_results_same_requirements(const struct sp_results_set *set, struct sp_err
 
 		if (strcmp(a->run.requirements_sha256, b->run.requirements_sha256) ||
 		    strcmp(a->run.suite_version, b->run.suite_version))
-			return sp_error_set(
-				err, SP_CONFLICT,
-				"two requirement sets: %s was judged by version %s (%.12s), %s by version "
-				"%s (%.12s); run both with the same suites, or merge them all the same "
-				"with --mixed",
-				a->source ? a->source : "one run", a->run.suite_version,
-				a->run.requirements_sha256, b->source ? b->source : "another",
-				b->run.suite_version, b->run.requirements_sha256);
+			return sp_error_set(err, SP_CONFLICT,
+					    "two requirement sets: %s was judged by version %s "
+					    "(%.12s), %s by version "
+					    "%s (%.12s); run both with the same suites, or merge "
+					    "them all the same "
+					    "with --mixed",
+					    a->source ? a->source : "one run", a->run.suite_version,
+					    a->run.requirements_sha256,
+					    b->source ? b->source : "another", b->run.suite_version,
+					    b->run.requirements_sha256);
 	}
 	return 0;
 }

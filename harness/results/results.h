@@ -128,7 +128,8 @@ static inline size_t sp_result_executed(const struct sp_result_end *end)
 
 struct sp_results_writer;
 /* Opens `path` for writing (truncates); every line is one write. */
-int sp_results_create(const char *path, struct sp_results_writer **ret_writer, struct sp_error *err);
+int sp_results_create(const char *path, struct sp_results_writer **ret_writer,
+		      struct sp_error *err);
 int sp_results_write_run(struct sp_results_writer *writer, const struct sp_result_run *run);
 int sp_results_write_case(struct sp_results_writer *writer, const struct sp_result_case *result);
 int sp_results_write_leak(struct sp_results_writer *writer, const struct sp_result_leak *leak);
@@ -156,7 +157,9 @@ struct sp_results {
 	bool complete;
 	/* File it was read from, or NULL. */
 	const char *source;
-	/* Owner of the texts when it was read alone; NULL: they belong to its set or to the caller. */
+	/*
+	 * Owner of the texts when it was read alone; NULL: they belong to its set or to the caller.
+	 */
 	struct sp_texts *texts;
 };
 
@@ -183,8 +186,8 @@ struct sp_results_set {
  */
 int sp_results_add(struct sp_results_set *set, const char *path, struct sp_error *err);
 /*
- * 0 when all runs were judged by one requirement set; else SP_CONFLICT with the first two files that
- * differ. `err` may be NULL.
+ * 0 when all runs were judged by one requirement set; else SP_CONFLICT with the first two files
+ * that differ. `err` may be NULL.
  */
 int sp_results_same_requirements(const struct sp_results_set *set, struct sp_error *err);
 void sp_results_set_done(struct sp_results_set *set);

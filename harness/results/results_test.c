@@ -158,7 +158,8 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 
 	write_sample(place.path);
 	whole = read_sample(place.path);
-	first_line = (size_t)((unsigned char *)memchr(whole.data, '\n', whole.len) - whole.data) + 1;
+	first_line =
+		(size_t)((unsigned char *)memchr(whole.data, '\n', whole.len) - whole.data) + 1;
 	for (size_t len = 0; len < whole.len; len++) {
 		struct sp_results r = { .complete = false };
 		struct sp_error err = SP_ERROR_INIT;
@@ -189,12 +190,13 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 /* ---- lines that are refused ---- */
 
 #define RUN_LINE                                                                                   \
-	"{\"type\":\"run\",\"schema_version\":1,\"program_version\":\"0\",\"suite_version\":\"1\"," \
-	"\"requirements_sha256\":\"\",\"subjects\":\"\",\"capabilities\":null,\"host\":\"\","      \
+	"{\"type\":\"run\",\"schema_version\":1,\"program_version\":\"0\","                        \
+	"\"suite_version\":\"1\",\"requirements_sha256\":\"\",\"subjects\":\"\","                  \
+	"\"capabilities\":null,\"host\":\"\","                                                     \
 	"\"seed\":\"0\",\"start\":0,\"jobs\":1}\n"
 #define LEAK_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\"}\n"
 #define DEFECT_LINE                                                                                \
-	"{\"type\":\"defect\",\"id\":\"kill-none\",\"suite\":\"kill\",\"status\":\"caught\","          \
+	"{\"type\":\"defect\",\"id\":\"kill-none\",\"suite\":\"kill\",\"status\":\"caught\","      \
 	"\"caught_by\":[\"kill.a\",\"kill.b\"],\"evidence\":\"it lives\"}\n"
 #define END_LINE                                                                                   \
 	"{\"type\":\"end\",\"passed\":0,\"failed\":0,\"skipped\":0,\"warned\":0,\"errors\":0,"     \
@@ -211,7 +213,8 @@ static const struct {
 	{ RUN_LINE DEFECT_LINE END_LINE, NULL },
 	{ RUN_LINE "{\"type\":\"defect\",\"anything\":1}\n", "line 2: \"id\" is missing" },
 	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\","
-		   "\"later\":{\"a\":[\"}\",1]}}\n", NULL },
+		   "\"later\":{\"a\":[\"}\",1]}}\n",
+	  NULL },
 	{ RUN_LINE "[]\n", "line 2: not an object" },
 	{ RUN_LINE "7\n", "line 2: not an object" },
 	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\"", NULL },
@@ -224,12 +227,13 @@ static const struct {
 	{ RUN_LINE "{}\n", "\"type\" is missing" },
 	{ RUN_LINE "nonsense\n", "line 2" },
 	{ RUN_LINE "\n", "line 2" },
-	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\"}\n",
-	  "line 2: \"message\" is missing" },
+	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\"}\n", "line 2: \"message\" is "
+									   "missing" },
 	{ RUN_LINE "{\"type\":\"leak\",\"id\":1,\"kind\":\"file\",\"message\":\"\"}\n",
 	  "\"id\" is not a string" },
 	{ "{\"type\":\"run\",\"schema_version\":2}\n", "line 1: schema_version 2" },
-	{ RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version 3" },
+	{ RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version "
+									 "3" },
 	{ "{\"type\":\"run\",\"schema_version\":1}\n", "\"program_version\" is missing" },
 };
 
@@ -275,8 +279,8 @@ static const struct {
 	{ "appended to half a line", RUN_LINE "{\"type\":\"leak\",\"id\":\"a" RUN_LINE END_LINE, 2,
 	  false, true },
 	{ "appended to half a line that quotes a run line",
-	  RUN_LINE "{\"type\":\"leak\",\"id\":\"{\\\"type\\\":\\\"run\\\"," RUN_LINE END_LINE, 2, false,
-	  true },
+	  RUN_LINE "{\"type\":\"leak\",\"id\":\"{\\\"type\\\":\\\"run\\\"," RUN_LINE END_LINE, 2,
+	  false, true },
 	{ "both cut off", RUN_LINE LEAK_LINE RUN_LINE "{\"type\"", 2, false, false },
 };
 
@@ -364,8 +368,8 @@ Test(results, two_requirement_sets_are_told_apart)
 		struct sp_results_set set = { .runs = runs, .n_runs = 3 };
 		struct sp_error err = SP_ERROR_INIT;
 
-		cr_expect_eq(sp_results_same_requirements(&set, &err), requirements[i].rc, "row %zu",
-			     i);
+		cr_expect_eq(sp_results_same_requirements(&set, &err), requirements[i].rc,
+			     "row %zu", i);
 		if (requirements[i].rc)
 			cr_expect(strstr(err.message, "a.ndjson") &&
 				  strstr(err.message, "c.ndjson"), "%s", err.message);
@@ -384,7 +388,8 @@ Test(results, texts_are_decoded)
 
 	write_text(place.path, line);
 	cr_assert_eq(sp_results_read(place.path, &r, &err), 0, "%s", err.message);
-	cr_expect_str_eq(r.leaks[0].message, "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91 end");
+	cr_expect_str_eq(r.leaks[0].message,
+			 "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91 end");
 	cr_expect_str_eq(r.leaks[0].id, "");
 	sp_results_done(&r);
 	drop_place(&place);
@@ -402,7 +407,8 @@ Test(results, ten_mebibytes_of_evidence_are_read)
 
 	memset(evidence, '\x01', len);
 	evidence[len] = '\0';
-	sp_buf_adds(&text, RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":");
+	sp_buf_adds(&text,
+		    RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":");
 	sp_buf_add_json(&text, evidence, len);
 	sp_buf_adds(&text, "}\n");
 	cr_assert_eq(sp_write_file(place.path, text.data, text.len, 0600, &err), 0);

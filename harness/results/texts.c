@@ -48,7 +48,10 @@ char *sp_texts_reserve(struct sp_texts *texts, size_t max)
 
 	if (chunk && chunk->size - chunk->used > max)
 		return chunk->data + chunk->used;
-	/* A large reservation of which little was kept leaves room; another chunk costs nothing until it is touched. */
+	/*
+	 * A large reservation of which little was kept leaves room; another chunk costs
+	 * nothing until it is touched.
+	 */
 	chunk = malloc(sizeof(*chunk) + size);
 	if (!chunk)
 		return NULL;

@@ -17,7 +17,10 @@
 
 struct sp_results_writer {
 	int fd;
-	/* -errno of the first write that failed. Nothing follows it: a line after half a line would be lost too. */
+	/*
+	 * -errno of the first write that failed. Nothing follows it: a line after
+	 * half a line would be lost too.
+	 */
 	int error;
 	struct sp_buf line;
 };
@@ -102,7 +105,10 @@ static void add_value(struct sp_buf *buf, const struct sp_field *field, const vo
 	}
 }
 
-/* One line is one write, so that a reader never sees two of them mixed and a crash loses at most the last. */
+/*
+ * One line is one write, so that a reader never sees two of them mixed and a
+ * crash loses at most the last.
+ */
 static int write_line(struct sp_results_writer *writer, enum sp_line_kind kind, const void *record)
 {
 	const struct sp_line *line = sp_line_of(kind);

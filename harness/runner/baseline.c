@@ -20,7 +20,8 @@
 
 static int malformed(const char *path, unsigned line, const char *what, struct sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, "%s, line %u: %s; a line is PATTERN | MESSAGE | REASON | LINK | EXPIRY",
+	return sp_error_set(err, SP_INVALID,
+			    "%s, line %u: %s; a line is PATTERN | MESSAGE | REASON | LINK | EXPIRY",
 			    path, line, what);
 }
 
@@ -29,7 +30,10 @@ static int no_memory(struct sp_error *err)
 	return sp_error_set(err, SP_INTERNAL, "no memory for the baseline");
 }
 
-/* Takes one field off the line, without blanks around it and with its escapes undone; NULL without memory. */
+/*
+ * Takes one field off the line, without blanks around it and with its escapes
+ * undone; NULL without memory.
+ */
 static char *take_field(const char **at)
 {
 	char *field = malloc(strlen(*at) + 1), *to = field;
@@ -70,7 +74,8 @@ static void entry_done(struct sp_entry *e)
 	free(e->expiry);
 }
 
-static int check_entry(const char *path, const struct sp_entry *e, const char *rest, struct sp_error *err)
+static int check_entry(const char *path, const struct sp_entry *e, const char *rest,
+		       struct sp_error *err)
 {
 	if (!e->pattern || !e->message || !e->reason || !e->link || !e->expiry)
 		return no_memory(err);
@@ -78,7 +83,9 @@ static int check_entry(const char *path, const struct sp_entry *e, const char *r
 		return malformed(path, e->line, "the pattern is missing", err);
 	if (!*e->message)
 		return malformed(path, e->line,
-				 "the message is missing: without it every failure would be excused", err);
+				 "the message is missing: without it every failure would be "
+				 "excused",
+				 err);
 	if (!*e->reason)
 		return malformed(path, e->line, "the reason is missing", err);
 	if (*e->expiry && !is_day(e->expiry))
@@ -157,7 +164,8 @@ int sp_baseline_read(const char *path, struct sp_baseline **ret_baseline, struct
 	b = calloc(1, sizeof(*b));
 	if (b)
 		b->path = strdup(path);
-	rc = b && b->path ? read_lines(b, (const char *)bytes.data, bytes.len, err) : no_memory(err);
+	rc = b && b->path ? read_lines(b, (const char *)bytes.data, bytes.len, err)
+			  : no_memory(err);
 	if (rc)
 		sp_baseline_free(b);
 	else
@@ -217,8 +225,8 @@ void sp_format_day(int64_t ms, char ret_day[11])
 	ret_day[10] = '\0';
 }
 
-__attribute__((format(printf, 3, 4))) static int add_problem(struct sp_baseline *b, struct sp_entry *e,
-							    const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int
+add_problem(struct sp_baseline *b, struct sp_entry *e, const char *format, ...)
 {
 	struct sp_baseline_problem *grown =
 		reallocarray(b->problems, b->n_problems + 1, sizeof(*grown));
@@ -239,7 +247,8 @@ __attribute__((format(printf, 3, 4))) static int add_problem(struct sp_baseline 
 	return 0;
 }
 
-static int collect_cases(struct sp_baseline *b, const struct sp_suite *const *suites, size_t n_suites)
+static int collect_cases(struct sp_baseline *b, const struct sp_suite *const *suites,
+			 size_t n_suites)
 {
 	size_t n = 0;
 
@@ -257,7 +266,8 @@ static const struct sp_entry *earlier(const struct sp_baseline *b, const struct 
 {
 	for (const struct sp_entry *other = b->entries; other < e; other++)
 		for (size_t c = 0; !other->stale && c < b->n_cases; c++)
-			if (sp_entry_matches(e, b->cases[c]) && sp_entry_matches(other, b->cases[c]))
+			if (sp_entry_matches(e, b->cases[c]) &&
+			    sp_entry_matches(other, b->cases[c]))
 				return other;
 	return NULL;
 }
@@ -270,24 +280,29 @@ static int bind_entry(struct sp_baseline *b, struct sp_entry *e, const char *tod
 		e->n_matches += sp_entry_matches(e, b->cases[c]);
 	if (!e->n_matches)
 		return add_problem(b, e,
-				   "%s:%u lists \"%s\", and no case of any suite is of that name: remove the "
+				   "%s:%u lists \"%s\", and no case of any suite is of that name: "
+				   "remove the "
 				   "line, or write the new name (`sandproof list`)",
 				   b->path, e->line, e->pattern);
 	if (e->n_matches > SP_BASELINE_MAX_MATCHES)
 		return add_problem(b, e,
-				   "%s:%u lists \"%s\", which are %zu cases, and at most %d may stand behind one "
-				   "line: list those that fail (`sandproof baseline update RESULTS`)",
+				   "%s:%u lists \"%s\", which are %zu cases, and at most %d may "
+				   "stand behind one "
+				   "line: list those that fail (`sandproof baseline update "
+				   "RESULTS`)",
 				   b->path, e->line, e->pattern, e->n_matches,
 				   SP_BASELINE_MAX_MATCHES);
 	if (*e->expiry && strcmp(today, e->expiry) > 0)
 		return add_problem(b, e,
-				   "%s:%u lists \"%s\" until %s, which is over: mend the provider and remove the "
+				   "%s:%u lists \"%s\" until %s, which is over: mend the provider "
+				   "and remove the "
 				   "line, or set another day and say why",
 				   b->path, e->line, e->pattern, e->expiry);
 	other = earlier(b, e);
 	if (other)
 		return add_problem(b, e,
-				   "%s:%u lists a case that line %u lists already (\"%s\"): remove one of "
+				   "%s:%u lists a case that line %u lists already (\"%s\"): remove "
+				   "one of "
 				   "the two",
 				   b->path, e->line, other->line, other->pattern);
 	return 0;
@@ -323,19 +338,23 @@ static enum sp_verdict judge_failure(const struct sp_baseline *b, const struct s
 				     const char *message, struct sp_buf *out)
 {
 	if (sp_entry_fits(e, message)) {
-		sp_buf_addf(out, "known failure: %s%s%s%s (%s:%u)\n%s", e->reason, *e->link ? " <" : "",
-			    e->link, *e->link ? ">" : "", b->path, e->line, message);
+		sp_buf_addf(out, "known failure: %s%s%s%s (%s:%u)\n%s", e->reason,
+			    *e->link ? " <" : "", e->link, *e->link ? ">" : "", b->path, e->line,
+			    message);
 		return SP_XFAIL;
 	}
 	sp_buf_addf(out,
-		    "%s\nThis case is listed with another failure: %s:%u expects a message that begins with \"%s\". "
-		    "If this one is known too, change the line (`sandproof baseline update RESULTS`).",
+		    "%s\nThis case is listed with another failure: %s:%u expects a message that "
+		    "begins with \"%s\". "
+		    "If this one is known too, change the line (`sandproof baseline update "
+		    "RESULTS`).",
 		    message ? message : "", b->path, e->line, e->message);
 	return SP_FAIL;
 }
 
 enum sp_verdict sp_baseline_judge(const struct sp_baseline *b, const struct sp_case_def *def,
-				  enum sp_verdict verdict, const char *message, struct sp_buf *message_out)
+				  enum sp_verdict verdict, const char *message,
+				  struct sp_buf *message_out)
 {
 	const struct sp_entry *e = sp_entry_of(b, def);
 

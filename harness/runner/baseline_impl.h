@@ -33,7 +33,8 @@ bool sp_entry_matches(const struct sp_entry *entry, const struct sp_case_def *de
 /* True when a failure begins as the entry says. */
 bool sp_entry_fits(const struct sp_entry *entry, const char *message);
 /* The entry that is in force for a case, or NULL. */
-const struct sp_entry *sp_entry_of(const struct sp_baseline *baseline, const struct sp_case_def *def);
+const struct sp_entry *sp_entry_of(const struct sp_baseline *baseline,
+				   const struct sp_case_def *def);
 /* "2026-11-30" of a day. */
 void sp_format_day(int64_t ms, char ret_day[11]);
 

@@ -58,7 +58,8 @@ static void close_place(struct place *p)
 	free(p->dir);
 }
 
-static int read_text(struct place *p, const char *text, struct sp_baseline **ret, struct sp_error *err)
+static int read_text(struct place *p, const char *text, struct sp_baseline **ret,
+		     struct sp_error *err)
 {
 	const struct sp_suite *const suites[] = { &kill_suite, &many_suite };
 	int rc = sp_write_file(p->path, text, strlen(text), 0600, err);
@@ -143,8 +144,8 @@ static const struct {
 	  "that line 1 lists already" },
 	{ "twice by a pattern", "kill.group.leader | s | why\nkill.group.* | t | why\n", 2,
 	  "that line 1 lists already" },
-	{ "twice by a former name", "kill.group.child | s | why\nkill.group.old-name | t | why\n", 2,
-	  "that line 1 lists already" },
+	{ "twice by a former name", "kill.group.child | s | why\nkill.group.old-name | t | why\n",
+	  2, "that line 1 lists already" },
 };
 
 Test(baseline, an_entry_that_cannot_be_true_is_a_problem)
@@ -163,8 +164,8 @@ Test(baseline, an_entry_that_cannot_be_true_is_a_problem)
 		cr_assert_eq(n, stale[i].says ? 1 : 0, "%s: %zu problems, %s", stale[i].remark, n,
 			     n ? problems[0].message : "");
 		if (n) {
-			cr_expect_eq(problems[0].line, stale[i].line, "%s: line %u", stale[i].remark,
-				     problems[0].line);
+			cr_expect_eq(problems[0].line, stale[i].line, "%s: line %u",
+				     stale[i].remark, problems[0].line);
 			cr_expect(strstr(problems[0].message, stale[i].says), "%s: \"%s\"",
 				  stale[i].remark, problems[0].message);
 			cr_expect(strstr(problems[0].message, p.path), "the file is named");
@@ -176,7 +177,8 @@ Test(baseline, an_entry_that_cannot_be_true_is_a_problem)
 
 /* ---- verdicts ---- */
 
-#define LISTED "kill.group.leader | survivor: | E2B kills the leader only | https://x/1 | 2026-12-31\n"
+#define LISTED                                                                                     \
+	"kill.group.leader | survivor: | E2B kills the leader only | https://x/1 | 2026-12-31\n"
 
 static const struct {
 	const char *remark;
@@ -206,17 +208,18 @@ static const struct {
 	{ "an error is never excused", LISTED, 0, SP_ERROR, "survivor: pid 7", SP_ERROR, NULL },
 	{ "another case", LISTED, 1, SP_FAIL, "survivor: pid 7", SP_FAIL, NULL },
 	{ "another case that passes", LISTED, 1, SP_PASS, "", SP_PASS, NULL },
-	{ "by a pattern", "kill.group.* | survivor | why\n", 1, SP_FAIL, "survivor", SP_XFAIL, "why" },
+	{ "by a pattern", "kill.group.* | survivor | why\n", 1, SP_FAIL, "survivor", SP_XFAIL,
+	  "why" },
 	{ "by a former name", "kill.group.old-name | survivor | why\n", 1, SP_FAIL, "survivor",
 	  SP_XFAIL, "why" },
-	{ "escapes", "kill.group.leader | a \\| b \\\\ c | why\n", 0, SP_FAIL, "a | b \\ c d", SP_XFAIL,
-	  "why" },
-	{ "an expired line excuses nothing", "kill.group.leader | s | why | | 2026-11-29\n", 0, SP_FAIL,
-	  "s", SP_FAIL, NULL },
+	{ "escapes", "kill.group.leader | a \\| b \\\\ c | why\n", 0, SP_FAIL, "a | b \\ c d",
+	  SP_XFAIL, "why" },
+	{ "an expired line excuses nothing", "kill.group.leader | s | why | | 2026-11-29\n", 0,
+	  SP_FAIL, "s", SP_FAIL, NULL },
 	{ "and expects nothing", "kill.group.leader | s | why | | 2026-11-29\n", 0, SP_PASS, "",
 	  SP_PASS, NULL },
-	{ "a line that is too broad excuses nothing", "*.group.* | s | why\n", 0, SP_FAIL, "s", SP_FAIL,
-	  NULL },
+	{ "a line that is too broad excuses nothing", "*.group.* | s | why\n", 0, SP_FAIL, "s",
+	  SP_FAIL, NULL },
 	{ "of two lines the first counts", LISTED "kill.group.leader | hangs | why\n", 0, SP_FAIL,
 	  "hangs", SP_FAIL, "survivor:" },
 };
@@ -262,46 +265,89 @@ static const struct {
 	/* Kept, added, removed, changed. */
 	struct sp_baseline_changes changes;
 } updates[] = {
-	{ "nothing to do", "# mine\n\n" LISTED, "# mine\n\n" LISTED,
-	  { RESULT("kill.group.leader", SP_XFAIL, "known failure: x") }, { 1, 0, 0, 0 } },
+	{ "nothing to do",
+	  "# mine\n\n" LISTED,
+	  "# mine\n\n" LISTED,
+	  { RESULT("kill.group.leader", SP_XFAIL, "known failure: x") },
+	  { 1, 0, 0, 0 } },
 	{ "not run", LISTED, LISTED, { RESULT("kill.shape.setsid", SP_PASS, "") }, { 1, 0, 0, 0 } },
-	{ "skipped", LISTED, LISTED, { RESULT("kill.group.leader", SP_SKIP, "no") }, { 1, 0, 0, 0 } },
-	{ "an error says nothing", LISTED, LISTED, { RESULT("kill.group.leader", SP_ERROR, "no") },
+	{ "skipped",
+	  LISTED,
+	  LISTED,
+	  { RESULT("kill.group.leader", SP_SKIP, "no") },
 	  { 1, 0, 0, 0 } },
-	{ "a new failure", "# mine\n",
+	{ "an error says nothing",
+	  LISTED,
+	  LISTED,
+	  { RESULT("kill.group.leader", SP_ERROR, "no") },
+	  { 1, 0, 0, 0 } },
+	{ "a new failure",
+	  "# mine\n",
 	  "# mine\nkill.group.leader | survivor: pid 7 | not looked into yet |  | 2026-12-30\n",
-	  { RESULT("kill.group.leader", SP_FAIL, "survivor: pid 7\nmore") }, { 0, 1, 0, 0 } },
-	{ "a warning needs no line", "", "", { RESULT("kill.group.leader", SP_WARN, "slow") },
+	  { RESULT("kill.group.leader", SP_FAIL, "survivor: pid 7\nmore") },
+	  { 0, 1, 0, 0 } },
+	{ "a warning needs no line",
+	  "",
+	  "",
+	  { RESULT("kill.group.leader", SP_WARN, "slow") },
 	  { 0, 0, 0, 0 } },
-	{ "it passes", "# mine\n" LISTED, "# mine\n", { RESULT("kill.group.leader", SP_PASS, "") },
+	{ "it passes",
+	  "# mine\n" LISTED,
+	  "# mine\n",
+	  { RESULT("kill.group.leader", SP_PASS, "") },
 	  { 0, 0, 1, 0 } },
-	{ "it passes, and the run said so", LISTED, "", { RESULT("kill.group.leader", SP_XPASS, "") },
+	{ "it passes, and the run said so",
+	  LISTED,
+	  "",
+	  { RESULT("kill.group.leader", SP_XPASS, "") },
 	  { 0, 0, 1, 0 } },
-	{ "another message", LISTED,
-	  "kill.group.leader | hangs \\| \\\\ | E2B kills the leader only | https://x/1 | 2026-12-31\n",
-	  { RESULT("kill.group.leader", SP_FAIL, "hangs | \\\nThis case is listed with another failure") },
+	{ "another message",
+	  LISTED,
+	  "kill.group.leader | hangs \\| \\\\ | E2B kills the leader only | https://x/1 | "
+	  "2026-12-31\n",
+	  { RESULT("kill.group.leader", SP_FAIL,
+		   "hangs | \\\nThis case is listed with another failure") },
 	  { 0, 0, 0, 1 } },
-	{ "a former name that still fits", "kill.group.old-name | s | why\n",
-	  "kill.group.old-name | s | why\n", { RESULT("kill.group.child", SP_FAIL, "s") }, { 1, 0, 0, 0 } },
-	{ "of no case", "kill.group.gone | s | why\n" LISTED, LISTED,
-	  { RESULT("kill.group.leader", SP_XFAIL, "known") }, { 1, 0, 1, 0 } },
-	{ "twice", LISTED LISTED, LISTED, { RESULT("kill.group.leader", SP_XFAIL, "known") },
+	{ "a former name that still fits",
+	  "kill.group.old-name | s | why\n",
+	  "kill.group.old-name | s | why\n",
+	  { RESULT("kill.group.child", SP_FAIL, "s") },
+	  { 1, 0, 0, 0 } },
+	{ "of no case",
+	  "kill.group.gone | s | why\n" LISTED,
+	  LISTED,
+	  { RESULT("kill.group.leader", SP_XFAIL, "known") },
 	  { 1, 0, 1, 0 } },
-	{ "a pattern that still fits", "kill.group.* | s | why\n", "kill.group.* | s | why\n",
-	  { RESULT("kill.group.leader", SP_FAIL, "s"), RESULT("kill.group.child", SP_XFAIL, "known") },
+	{ "twice",
+	  LISTED LISTED,
+	  LISTED,
+	  { RESULT("kill.group.leader", SP_XFAIL, "known") },
+	  { 1, 0, 1, 0 } },
+	{ "a pattern that still fits",
+	  "kill.group.* | s | why\n",
+	  "kill.group.* | s | why\n",
+	  { RESULT("kill.group.leader", SP_FAIL, "s"),
+	    RESULT("kill.group.child", SP_XFAIL, "known") },
 	  { 1, 0, 0, 0 } },
-	{ "a pattern of which one passes", "kill.group.* | s | why | l | 2027-01-01\n",
+	{ "a pattern of which one passes",
+	  "kill.group.* | s | why | l | 2027-01-01\n",
 	  "kill.group.child | s | why | l | 2027-01-01\n",
-	  { RESULT("kill.group.leader", SP_XPASS, ""), RESULT("kill.group.child", SP_XFAIL, "known") },
+	  { RESULT("kill.group.leader", SP_XPASS, ""),
+	    RESULT("kill.group.child", SP_XFAIL, "known") },
 	  { 0, 0, 0, 1 } },
-	{ "an expired line stays for people", "kill.group.leader | s | why | | 2026-11-29\n",
-	  "kill.group.leader | s | why | | 2026-11-29\n", { RESULT("kill.group.leader", SP_FAIL, "s") },
+	{ "an expired line stays for people",
+	  "kill.group.leader | s | why | | 2026-11-29\n",
+	  "kill.group.leader | s | why | | 2026-11-29\n",
+	  { RESULT("kill.group.leader", SP_FAIL, "s") },
 	  { 1, 0, 0, 0 } },
-	{ "a long message ends at a word", "",
-	  "kill.group.leader | a message whose first line is far too long to be kept as a whole, since it goes | "
+	{ "a long message ends at a word",
+	  "",
+	  "kill.group.leader | a message whose first line is far too long to be kept as a whole, "
+	  "since it goes | "
 	  "not looked into yet |  | 2026-12-30\n",
 	  { RESULT("kill.group.leader", SP_FAIL,
-		   "a message whose first line is far too long to be kept as a whole, since it goes on") },
+		   "a message whose first line is far too long to be kept as a whole, since it "
+		   "goes on") },
 	  { 0, 1, 0, 0 } },
 };
 

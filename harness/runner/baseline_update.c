@@ -10,7 +10,9 @@
 #include "baseline_impl.h"
 
 #define DAY_MS INT64_C(86400000)
-/* Beginning of a message that tells one failure from another and does not run into pids and paths. */
+/*
+ * Beginning of a message that tells one failure from another and does not run into pids and paths.
+ */
 #define PREFIX_MAX 80
 
 struct update {
@@ -86,8 +88,8 @@ static char *prefix_of(const char *message)
 	return prefix;
 }
 
-static void add_entry(struct update *u, const char *pattern, const char *message, const char *reason,
-		      const char *link, const char *expiry)
+static void add_entry(struct update *u, const char *pattern, const char *message,
+		      const char *reason, const char *link, const char *expiry)
 {
 	char *prefix SP_FREE = prefix_of(message ? message : "");
 
@@ -133,8 +135,8 @@ static void replace_entry(struct update *u, const struct sp_entry *e)
 		if (!sp_entry_matches(e, b->cases[i]) || (c && has_passed(c)))
 			continue;
 		/* One that fails as it did, or of which nothing is known, keeps its message. */
-		add_entry(u, b->cases[i]->id, c && has_failed(c) ? c->message : e->message, e->reason,
-			  e->link, e->expiry);
+		add_entry(u, b->cases[i]->id, c && has_failed(c) ? c->message : e->message,
+			  e->reason, e->link, e->expiry);
 		made++;
 	}
 	if (made)

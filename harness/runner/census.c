@@ -71,7 +71,10 @@ static bool has_own_tmp(const struct sp_census *census)
 	return true;
 }
 
-/* Names of everything in the shared sandbox's home, and in /tmp where that is its own; NULL when it cannot be told. */
+/*
+ * Names of everything in the shared sandbox's home, and in /tmp where that is its own;
+ * NULL when it cannot be told.
+ */
 static char *list_files(struct sp_opened *opened, bool own_tmp)
 {
 	struct sp_cancel *cancel = sp_cancel_new();
@@ -127,7 +130,10 @@ void sp_shared_look_take(struct sp_shared_look *look, struct sp_opened *opened)
 	look->commands = 0;
 }
 
-/* True when a sandbox is the shared one of some subject of this worker, or one that was reported already. */
+/*
+ * True when a sandbox is the shared one of some subject of this worker, or
+ * one that was reported already.
+ */
 static bool is_expected(const struct sp_worker *w, const char *id)
 {
 	if (sp_worker_is_stuck(w, id))

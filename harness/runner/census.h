@@ -14,11 +14,17 @@ struct sp_shared_look {
 	bool known;
 	size_t processes;
 	size_t commands;
-	/* Everything that was created in it; a provider's own bookkeeping counts too, hence the listing. */
+	/*
+	 * Everything that was created in it; a provider's own bookkeeping
+	 * counts too, hence the listing.
+	 */
 	size_t files;
 	/* /tmp is the sandbox's own, so that what lies there is laid to the case. */
 	bool own_tmp;
-	/* Sorted lines of what is in /tmp (its own) and in its home, or NULL when it could not be listed. */
+	/*
+	 * Sorted lines of what is in /tmp (its own) and in its home, or NULL
+	 * when it could not be listed.
+	 */
 	char *listing;
 };
 

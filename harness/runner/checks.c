@@ -52,7 +52,10 @@ void sp_case_decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where 
 	decide(t, verdict, where, message, NULL, NULL);
 }
 
-/* Records a check. `expected` and `actual` are redacted; NULL ones are told by the words of the check. */
+/*
+ * Records a check. `expected` and `actual` are redacted; NULL ones are
+ * told by the words of the check.
+ */
 static bool record(struct sp_case *t, bool holds, struct sp_where where, const char *expected,
 		   const char *actual, const char *what, va_list args)
 {

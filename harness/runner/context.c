@@ -83,8 +83,8 @@ const struct sp_capabilities *sp_case_capabilities(struct sp_case *t)
 {
 	static const struct sp_capabilities nothing = SP_CAPABILITIES_INIT;
 	struct sp_provider *provider = sp_case_provider(t);
-	const struct sp_capabilities *declared = provider->ops ? sp_provider_capabilities(provider) :
-								 NULL;
+	const struct sp_capabilities *declared =
+		provider->ops ? sp_provider_capabilities(provider) : NULL;
 
 	return declared ? declared : &nothing;
 }
@@ -169,12 +169,16 @@ struct sp_subject *sp_case_reopen(struct sp_case *t)
 	return NULL;
 }
 
-/* ---- A control for cases that ask for one where there is none: they get answers, not a crash. ---- */
+/*
+ * ---- A control for cases that ask for one where there is none: they
+ * get answers, not a crash. ----
+ */
 
 static int no_control(struct sp_error *err)
 {
 	return sp_error_set(err, SP_UNSUPPORTED,
-			    "this back end has no control; the case has to declare SP_NEED_CONTROL");
+			    "this back end has no control; the case has to declare "
+			    "SP_NEED_CONTROL");
 }
 
 static int no_hold(void *self, enum sp_control_step step, enum sp_control_when when,

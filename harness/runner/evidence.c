@@ -7,7 +7,10 @@
 #include <base/cleanup.h>
 #include <base/utf8.h>
 
-/* Values beyond this are named by their length alone: to redact them whole would cost more than they tell. */
+/*
+ * Values beyond this are named by their length alone: to redact them whole
+ * would cost more than they tell.
+ */
 #define WHOLE_MAX (1024UL * 1024)
 /* Redaction may lengthen. */
 #define REDACTED_CEILING (4 * WHOLE_MAX)

@@ -17,7 +17,8 @@
  * and \xNN for what cannot be printed; says the whole length when it was cut.
  * NULL is shown as NULL.
  */
-void sp_show(struct sp_buf *out, struct sp_redact *redact, const void *data, size_t len, size_t max);
+void sp_show(struct sp_buf *out, struct sp_redact *redact, const void *data, size_t len,
+	     size_t max);
 /* Same, from around byte `at` of the redacted form on. */
 void sp_show_around(struct sp_buf *out, struct sp_redact *redact, const void *data, size_t len,
 		    size_t at, size_t max);

@@ -194,7 +194,10 @@ void sp_guard_add(struct sp_guard *guard, struct sp_guard_thing **list, const ch
 	pthread_mutex_unlock(&guard->lock);
 }
 
-/* Takes the first that fits out of a list: the one with `id`, or any; one that is kept only with `kept`. */
+/*
+ * Takes the first that fits out of a list: the one with `id`, or any; one
+ * that is kept only with `kept`.
+ */
 static char *take(struct sp_guard *guard, struct sp_guard_thing **list, const char *id, bool kept)
 {
 	struct sp_guard_thing *thing;

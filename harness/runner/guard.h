@@ -38,7 +38,10 @@ struct sp_guard_options {
 struct sp_guard *sp_guard_new(const struct sp_guard_options *options);
 /* Frees the guard; the subjects under it are closed before. */
 struct sp_guard *sp_guard_free(struct sp_guard *guard);
-/* Puts the guard around every table of an open subject, in place. SP_INTERNAL without memory (the subject is as it was). */
+/*
+ * Puts the guard around every table of an open subject, in place. SP_INTERNAL without
+ * memory (the subject is as it was).
+ */
 int sp_guard_subject(struct sp_guard *guard, struct sp_subject *subject, struct sp_error *err);
 
 /* Appends a redacted line to the dialogue. Thread-safe. */
@@ -55,14 +58,20 @@ void sp_guard_enter_other(struct sp_guard *guard);
 void sp_guard_leave_other(struct sp_guard *guard);
 /* Name of a call that has not returned, or NULL. */
 const char *sp_guard_pending(struct sp_guard *guard);
-/* Keeps a handle and its sandbox over the end of the case: sp_guard_drop_handles() and sp_guard_take_sandbox() leave them. */
+/*
+ * Keeps a handle and its sandbox over the end of the case: sp_guard_drop_handles() and
+ * sp_guard_take_sandbox() leave them.
+ */
 void sp_guard_keep(struct sp_guard *guard, const struct sp_sandbox *sandbox);
 /* Releases every handle that a case left open. Only while no call is pending. */
 void sp_guard_drop_handles(struct sp_guard *guard);
 
 /* Remembers a sandbox by id, as if the guard had seen its creation. */
 void sp_guard_track(struct sp_guard *guard, const char *id);
-/* Takes one sandbox that was made and not destroyed, a kept one only with `kept`; malloc'ed id, or NULL. */
+/*
+ * Takes one sandbox that was made and not destroyed, a kept one only with
+ * `kept`; malloc'ed id, or NULL.
+ */
 char *sp_guard_take_sandbox(struct sp_guard *guard, bool kept);
 /* Takes the one with this id; `id` may be NULL. */
 char *sp_guard_take_named(struct sp_guard *guard, const char *id);

@@ -59,7 +59,10 @@ void sp_guard_gone(struct sp_guard *guard, const char *id);
 		guarded_rc_;                                                                       \
 	})
 
-/* Wrap a handle in place; one that is wrapped already stays. SP_INTERNAL without memory: the handle is then closed. */
+/*
+ * Wrap a handle in place; one that is wrapped already stays. SP_INTERNAL without
+ * memory: the handle is then closed.
+ */
 int sp_guard_sandbox(struct sp_guard *guard, struct sp_sandbox *sandbox, struct sp_error *err);
 int sp_guard_process(struct sp_guard *guard, struct sp_process *process, struct sp_error *err);
 

@@ -338,7 +338,8 @@ static int sandbox_env_set(void *self, const struct sp_env *env, size_t n_env,
 
 	for (size_t i = 0; i < n_env; i++)
 		sp_buf_addf(&names, " %s", env[i].name);
-	rc = SP_GUARDED(guard, "sandbox.env_set", in.ops->env_set(in.self, env, n_env, cancel, err));
+	rc = SP_GUARDED(guard, "sandbox.env_set",
+			in.ops->env_set(in.self, env, n_env, cancel, err));
 	sp_guard_note(guard, "env_set%s -> %s %s", sp_buf_str(&names), answer(rc), reason(rc, err));
 	return rc;
 }

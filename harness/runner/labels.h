@@ -20,7 +20,10 @@ struct sp_labels {
 	size_t size;
 };
 
-/* Between begin and end every thing that is there is named once; what is new gets `label`, what was not named is forgotten. */
+/*
+ * Between begin and end every thing that is there is named once; what is new gets `label`,
+ * what was not named is forgotten.
+ */
 void sp_labels_begin(struct sp_labels *labels);
 void sp_labels_see(struct sp_labels *labels, const char *name, const char *label);
 void sp_labels_end(struct sp_labels *labels);

@@ -23,7 +23,10 @@
 
 /* Things that are named in one message. */
 #define NAMED 8
-/* How long a process that was told to end may take to do so. Only a suspicion waits; a pass never does. */
+/*
+ * How long a process that was told to end may take to do so. Only a
+ * suspicion waits; a pass never does.
+ */
 #define PATIENCE_MS 2000
 #define PATIENCE_SHARE 4
 #define MESSAGE_CEILING 8192
@@ -262,8 +265,8 @@ static void report_fds(struct sp_leaks *leaks)
 			item->label = NULL;
 		}
 		sp_worker_leak(leaks->w, label, "descriptor",
-			       "%zu descriptor%s still open after the subject was closed: %s", count,
-			       count == 1 ? " is" : "s are", sp_buf_str(&text));
+			       "%zu descriptor%s still open after the subject was closed: %s",
+			       count, count == 1 ? " is" : "s are", sp_buf_str(&text));
 	}
 }
 

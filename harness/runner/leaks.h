@@ -28,7 +28,10 @@ struct sp_leaks;
 struct sp_leaks *sp_leaks_new(struct sp_worker *w);
 struct sp_leaks *sp_leaks_free(struct sp_leaks *leaks);
 
-/* Around something that legitimately stays (a subject, the shared sandbox): what appears in between belongs to the base. */
+/*
+ * Around something that legitimately stays (a subject, the shared sandbox): what appears in
+ * between belongs to the base.
+ */
 void sp_leaks_absorb_begin(struct sp_leaks *leaks);
 void sp_leaks_absorb_end(struct sp_leaks *leaks);
 /* Remembers how the shared sandbox of a subject looks, to find it again like that. */

@@ -52,7 +52,8 @@ static int write_head(struct sp_ledger *ledger, const char *subjects)
 {
 	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
 
-	sp_buf_addf(&row, "{\"row\":\"run\",\"version\":1,\"pid\":%d,\"start\":%" PRId64 ",\"subjects\":",
+	sp_buf_addf(&row,
+		    "{\"row\":\"run\",\"version\":1,\"pid\":%d,\"start\":%" PRId64 ",\"subjects\":",
 		    (int)getpid(), sp_wall_ms());
 	sp_buf_add_json(&row, subjects, strlen(subjects));
 	sp_buf_adds(&row, "}\n");
@@ -75,7 +76,8 @@ int sp_ledger_open(const char *subjects, bool sync, struct sp_ledger **ret_ledge
 	if (!folder || asprintf(&ledger->path, "%s/run-%s.ndjson", folder, id) < 0) {
 		free(ledger);
 		return sp_error_set(err, SP_IO,
-				    "no place for the ledger: set XDG_STATE_HOME or HOME to an absolute path");
+				    "no place for the ledger: set XDG_STATE_HOME or HOME to an "
+				    "absolute path");
 	}
 	rc = sp_mkdirs(folder, 0700);
 	if (!rc)
@@ -103,8 +105,10 @@ int sp_ledger_intent(struct sp_ledger *ledger, const char *shown_spec, uint32_t 
 	if (!ledger)
 		return 0;
 	sp_random_id(ret_row, 16);
-	sp_buf_addf(&row, "{\"row\":\"intent\",\"intent\":\"%s\",\"at\":%" PRId64 ",\"lifetime_s\":%" PRIu32
-		    ",\"spec\":", ret_row, sp_wall_ms(), lifetime_s);
+	sp_buf_addf(&row,
+		    "{\"row\":\"intent\",\"intent\":\"%s\",\"at\":%" PRId64
+		    ",\"lifetime_s\":%" PRIu32 ",\"spec\":",
+		    ret_row, sp_wall_ms(), lifetime_s);
 	sp_buf_add_json(&row, shown_spec, strlen(shown_spec));
 	sp_buf_adds(&row, "}\n");
 	return append(ledger, &row, ledger->sync);
@@ -168,7 +172,8 @@ bool sp_ledger_open_rows(const struct sp_ledger *ledger)
 	if (!open || sp_read_file(ledger->path, FILE_MAX, &bytes, NULL))
 		return true;
 	at = (const char *)bytes.data;
-	for (; (end = memchr(at, '\n', bytes.len - (size_t)(at - (char *)bytes.data))); at = end + 1)
+	for (; (end = memchr(at, '\n', bytes.len - (size_t)(at - (char *)bytes.data)));
+	     at = end + 1)
 		follow_row(open, at, (size_t)(end - at));
 	return open->child != NULL;
 }
@@ -177,7 +182,10 @@ void sp_ledger_close(struct sp_ledger *ledger, bool clean)
 {
 	if (!ledger)
 		return;
-	/* Before the lock goes with the descriptor, so that nobody takes a file that is about to vanish. */
+	/*
+	 * Before the lock goes with the descriptor, so that nobody takes a
+	 * file that is about to vanish.
+	 */
 	if (clean && ledger->path)
 		unlink(ledger->path);
 	sp_close(ledger->fd);

@@ -25,7 +25,10 @@ int sp_ledger_open(const char *subjects, bool sync, struct sp_ledger **ret_ledge
 
 /* All of these do nothing without a ledger and return 0 or -errno. */
 
-/* A sandbox is about to be made with this lifetime, which is its fingerprint. `*ret_row` names the row. */
+/*
+ * A sandbox is about to be made with this lifetime, which is its
+ * fingerprint. `*ret_row` names the row.
+ */
 int sp_ledger_intent(struct sp_ledger *ledger, const char *shown_spec, uint32_t lifetime_s,
 		     char ret_row[17]);
 /* The call of that row ended: it made `id`, or nothing (NULL). */

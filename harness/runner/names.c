@@ -86,7 +86,10 @@ static size_t bare_word(const char *word, char bare[WORD_MAX_LEN + 1])
 	return len;
 }
 
-/* Distance of a name to what was typed: of the whole name, or of its part of that length when the word is in it. */
+/*
+ * Distance of a name to what was typed: of the whole name, or of its part of that
+ * length when the word is in it.
+ */
 static size_t rank(const char *bare, size_t len, const char *name)
 {
 	size_t name_len = strlen(name);

@@ -53,9 +53,11 @@ static const struct {
 	{ SP_NEED_BYTES, has_bytes, "byte output", "output is declared utf8" },
 	{ SP_NEED_OUTPUT_CAP, has_output_cap, "an output cap", "output_cap is declared 0" },
 	{ SP_NEED_NO_STDIN, has_no_stdin, "a refusal of stdin", "writable_stdin is declared true" },
-	{ SP_NEED_NO_KILL, has_no_kill, "a refusal of kill", "killable_processes is declared true" },
+	{ SP_NEED_NO_KILL, has_no_kill, "a refusal of kill",
+	  "killable_processes is declared true" },
 	{ SP_NEED_NO_SIGNALS, has_no_signals, "a refusal of signals", "signals are declared" },
-	{ SP_NEED_REAPS_GROUP, reaps_group, "a reaped group", "exit_reaps_group is declared false" },
+	{ SP_NEED_REAPS_GROUP, reaps_group, "a reaped group",
+	  "exit_reaps_group is declared false" },
 	{ SP_NEED_UNREAD_BOUND, has_unread_bound, "an unread bound", "unread_bound is declared 0" },
 	{ SP_NEED_ENV, has_env, "env", "env is declared false" },
 };
@@ -84,7 +86,8 @@ static const struct {
 	const char *lack;
 } stores_rows[] = {
 	{ SP_NEED_DURABLE, is_durable, "needs a durable store: durable is declared false" },
-	{ SP_NEED_STORE_FENCE, has_store_fence, "needs upserts with a fence: fence is declared false" },
+	{ SP_NEED_STORE_FENCE, has_store_fence,
+	  "needs upserts with a fence: fence is declared false" },
 	{ SP_NEED_MULTI_PROCESS, is_multi_process,
 	  "needs several processes: multi_process is declared false" },
 	{ SP_NEED_LEASE, has_lease, "needs leases that can be lost: lease is declared false" },

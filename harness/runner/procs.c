@@ -216,7 +216,10 @@ static size_t kill_walk(uint64_t mark, pid_t except)
 
 		if (pid <= 0 || pid == except || pid == getpid())
 			continue;
-		/* The descriptor is taken before the look, so that the number cannot have changed hands between look and kill. */
+		/*
+		 * The descriptor is taken before the look, so that the number cannot have changed
+		 * hands between look and kill.
+		 */
 		fd = sp_pidfd_open(pid);
 		if (fd < 0 || !sp_has_mark(pid, mark))
 			continue;

@@ -38,7 +38,10 @@ int sp_children_of(pid_t pid, struct sp_pid_list *list);
 int sp_descendants_of(pid_t pid, struct sp_pid_list *list);
 /* True when the process is there and no zombie. */
 bool sp_is_alive(pid_t pid);
-/* True when the process has begun to exit or is gone: whatever it does not hold any more, it held before. */
+/*
+ * True when the process has begun to exit or is gone: whatever it does not
+ * hold any more, it held before.
+ */
 bool sp_is_exiting(pid_t pid);
 /* Appends "PID (its command line)" for messages, control characters replaced; bounded. */
 void sp_describe_pid(pid_t pid, struct sp_buf *out);

@@ -46,11 +46,16 @@ struct sp_selection {
 	size_t len;
 };
 
-/* Selects. SP_INVALID: a suite, glob or tag that matches nothing; the message has the nearest names. */
+/*
+ * Selects. SP_INVALID: a suite, glob or tag that matches nothing; the
+ * message has the nearest names.
+ */
 int sp_select(const struct sp_suite *const *suites, size_t n_suites, const struct sp_filter *filter,
 	      struct sp_selection *ret_selection, struct sp_error *err);
 void sp_selection_done(struct sp_selection *selection);
-/* Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near. */
+/*
+ * Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near.
+ */
 char *sp_nearest(const char *word, const char *const *names, size_t n_names);
 
 /* ---- Running ---- */
@@ -69,7 +74,8 @@ struct sp_run_listener {
 	void *arg;
 	void (*started)(void *arg, const struct sp_selection *selection, unsigned jobs);
 	void (*case_started)(void *arg, const struct sp_case_def *def, int worker);
-	void (*case_slow)(void *arg, const struct sp_case_def *def, int worker, uint64_t elapsed_ms);
+	void (*case_slow)(void *arg, const struct sp_case_def *def, int worker,
+			  uint64_t elapsed_ms);
 	void (*case_ended)(void *arg, const struct sp_result_case *result);
 	void (*leaked)(void *arg, const struct sp_result_leak *leak);
 	/* About ten times a second while something runs. */
@@ -84,7 +90,10 @@ struct sp_baseline;
 struct sp_run_options {
 	unsigned version;
 	struct sp_selection selection;
-	/* The whole requirement set, whatever was selected, so that shards and subjects can be told to belong together; NULL: the suites of the selection. */
+	/*
+	 * The whole requirement set, whatever was selected, so that shards and subjects can be told
+	 * to belong together; NULL: the suites of the selection.
+	 */
 	const struct sp_suite *const *suites;
 	size_t n_suites;
 	/* Known failures, bound; NULL: none. */
@@ -94,14 +103,23 @@ struct sp_run_options {
 	/* Opens a subject inside a worker. */
 	sp_subject_open_fn open;
 	void *opener;
-	/* Called once in the supervisor before any worker, e.g. to start a fake; and at the end. May be NULL. */
+	/*
+	 * Called once in the supervisor before any worker, e.g. to start a fake;
+	 * and at the end. May be NULL.
+	 */
 	int (*prepare)(void *opener, struct sp_error *err);
 	void (*finish)(void *opener);
-	/* The unreaped child that is the back end of this run, or -1. Asked after `prepare`. May be NULL. */
+	/*
+	 * The unreaped child that is the back end of this run, or -1. Asked
+	 * after `prepare`. May be NULL.
+	 */
 	pid_t (*backend_pid)(void *opener);
 	/* Says in `err` what ended and with which last words. Set together with backend_pid. */
 	void (*backend_ended)(void *opener, struct sp_error *err);
-	/* A workspace for one worker in a shared back end (malloc'ed name), or NULL for none. Called in the supervisor. May be NULL. */
+	/*
+	 * A workspace for one worker in a shared back end (malloc'ed name), or NULL for none.
+	 * Called in the supervisor. May be NULL.
+	 */
 	int (*workspace)(void *opener, int worker, char **ret_workspace, struct sp_error *err);
 	/* Commands that the fake ran so far, 0 where unknown. May be NULL. */
 	uint64_t (*commands)(void *opener);
@@ -116,7 +134,10 @@ struct sp_run_options {
 	bool fail_fast;
 	bool fail_on_skip;
 	size_t min_executed;
-	/* Credentials are missing and --gated was given: one named skip a suite with this text. NULL otherwise. */
+	/*
+	 * Credentials are missing and --gated was given: one named skip a suite
+	 * with this text. NULL otherwise.
+	 */
 	const char *gated_skip;
 	/* Live back end: one job, intent rows are synced. */
 	bool live;
@@ -143,12 +164,14 @@ int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret
 #define SP_REQUIREMENTS_VERSION "1"
 
 /*
- * The requirement set of a run: the SHA-256 of options->suites (else of the selection's), and their clauses as
- * "suite:clause" words, each once, in `clauses`.
+ * The requirement set of a run: the SHA-256 of options->suites (else of the selection's), and their
+ * clauses as "suite:clause" words, each once, in `clauses`.
  */
 struct sp_buf;
-void sp_run_requirements(const struct sp_run_options *options, char ret_hex[65], struct sp_buf *clauses);
+void sp_run_requirements(const struct sp_run_options *options, char ret_hex[65],
+			 struct sp_buf *clauses);
 /* SHA-256 of all requirements of these suites (64 hex digits and a NUL). */
-void sp_requirements_digest(const struct sp_suite *const *suites, size_t n_suites, char ret_hex[65]);
+void sp_requirements_digest(const struct sp_suite *const *suites, size_t n_suites,
+			    char ret_hex[65]);
 
 #endif

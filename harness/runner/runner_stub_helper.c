@@ -456,7 +456,10 @@ static void case_pending(struct sp_case *t)
 	SP_CHECK(t, true, "fine");
 }
 
-/* A process that left the group, the session and the parent, with an empty environment, and ignores TERM. */
+/*
+ * A process that left the group, the session and the parent, with an empty
+ * environment, and ignores TERM.
+ */
 static void leave_orphan(void)
 {
 	char *const argv[] = { (char *)"sleep", (char *)"1000", NULL };
@@ -527,7 +530,9 @@ static void peer_hang(struct sp_peer_side *side)
 		pause();
 }
 
-/* A subject of its own, lines both ways, an end of its own, a crash and a kill that are told apart. */
+/*
+ * A subject of its own, lines both ways, an end of its own, a crash and a kill that are told apart.
+ */
 static void case_peer(struct sp_case *t)
 {
 	struct sp_peer *echo = sp_case_peer(t, SP_PEER_PLAIN, peer_echo, "word", 4);

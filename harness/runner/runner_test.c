@@ -287,7 +287,8 @@ Test(runner, failure_has_its_evidence)
 	struct run run = open_run();
 	const struct sp_result_case *c;
 
-	run_words(&run, "--case stub.verdict.fail --case stub.verdict.pass --seed 18446744073709551615");
+	run_words(&run,
+		  "--case stub.verdict.fail --case stub.verdict.pass --seed 18446744073709551615");
 	c = find_case(&run, "stub.verdict.fail");
 	cr_assert(c, "there is a result");
 	cr_expect_str_eq(c->rerun, "stub run --case stub.verdict.fail");
@@ -471,8 +472,8 @@ Test(runner, a_subject_that_cannot_be_opened_is_asked_for_once)
 	cr_expect_eq(run.results.n_cases, 100);
 	cr_expect_eq(run.results.end.errors, 100);
 	for (size_t i = 0; i < run.results.n_cases; i++)
-		cr_expect(holds(run.results.cases[i].message,
-				"the provider stub cannot be opened: denied: the stub is closed today"),
+		cr_expect(holds(run.results.cases[i].message, "the provider stub cannot be opened: "
+							      "denied: the stub is closed today"),
 			  "%s", run.results.cases[i].message);
 	expect_clean(&run, "no subject");
 	close_run(&run);
@@ -512,7 +513,8 @@ Test(runner, a_seed_gives_one_order_and_another_seed_another)
 		cr_expect_eq(run_words(&runs[i], words[i]), 0);
 		cr_assert_eq(runs[i].results.n_cases, 100);
 		for (size_t k = 0; k < 100; k++)
-			same[i] += !strcmp(runs[0].results.cases[k].id, runs[i].results.cases[k].id);
+			same[i] +=
+				!strcmp(runs[0].results.cases[k].id, runs[i].results.cases[k].id);
 	}
 	cr_expect_eq(same[1], 100, "the same seed");
 	cr_expect_lt(same[2], 50, "another seed: %zu in place", same[2]);
@@ -527,8 +529,11 @@ Test(runner, workers_run_side_by_side)
 	struct run run = open_run();
 	bool seen[4] = { false };
 
-	/* Two of four hang until their deadline: whoever is alone with them is not done before it. */
-	cr_expect_eq(run_words(&run, "--jobs 4 --deadline 1500 --grace 100 --case stub.hang.outside "
+	/*
+	 * Two of four hang until their deadline: whoever is alone with them is not done before it.
+	 */
+	cr_expect_eq(run_words(&run, "--jobs 4 --deadline 1500 --grace 100 --case "
+				     "stub.hang.outside "
 				     "--case stub.hang.inside --case empty.*"),
 		     3);
 	cr_assert(run.have_results, "%s", run.read_error.message);

@@ -16,11 +16,13 @@ static int check_case(const struct sp_suite *suite, const struct sp_case_def *de
 	size_t len = strlen(suite->name);
 
 	if (!def->id || strncmp(def->id, suite->name, len) || def->id[len] != '.')
-		return sp_error_set(err, SP_INVALID, "suite %s: the id of case %s has to begin with \"%s.\"",
+		return sp_error_set(err, SP_INVALID,
+				    "suite %s: the id of case %s has to begin with \"%s.\"",
 				    suite->name, def->id ? def->id : "(none)", suite->name);
 	if (!def->requirement || !def->clause || !def->run)
 		return sp_error_set(err, SP_INVALID,
-				    "case %s: requirement, clause and function are required", def->id);
+				    "case %s: requirement, clause and function are required",
+				    def->id);
 	return 0;
 }
 
@@ -56,7 +58,8 @@ static int check_unique(const struct sp_name_list *ids, struct sp_error *err)
 	for (size_t i = 1; i < ids->len; i++)
 		if (!strcmp(sorted[i - 1], sorted[i]))
 			return sp_error_set(err, SP_INVALID,
-					    "the case id %s is there twice; ids and aliases have to be unique",
+					    "the case id %s is there twice; ids and aliases have "
+					    "to be unique",
 					    sorted[i]);
 	return 0;
 }
@@ -123,8 +126,9 @@ static int collect(const struct sp_suite *const *suites, size_t n_suites, enum t
 
 			if (topic == TOPIC_CASE)
 				rc = sp_name_list_add(ret, def->id);
-			rc = rc ? rc : sp_name_list_add_all(ret, topic == TOPIC_CASE ? def->aliases :
-										       def->tags);
+			rc = rc ? rc
+				: sp_name_list_add_all(ret, topic == TOPIC_CASE ? def->aliases
+										: def->tags);
 		}
 	}
 	return rc;
@@ -199,8 +203,9 @@ static int check_input(const struct sp_suite *const *suites, size_t n_suites,
 	int rc = 0;
 
 	if (filter->n_shards && (filter->shard < 1 || filter->shard > filter->n_shards))
-		return sp_error_set(err, SP_INVALID, "shard %u of %u does not exist; the first is 1",
-				    filter->shard, filter->n_shards);
+		return sp_error_set(err, SP_INVALID,
+				    "shard %u of %u does not exist; the first is 1", filter->shard,
+				    filter->n_shards);
 	for (size_t i = 0; !rc && i < n_suites; i++)
 		rc = check_suite(suites[i], err);
 	if (rc)

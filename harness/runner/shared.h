@@ -21,9 +21,15 @@
 struct sp_shared {
 	/* Calls of the subject that have not returned, on all threads. */
 	atomic_int in_call;
-	/* Static name of the call that was entered last. Valid in both processes, since neither executes another program. */
+	/*
+	 * Static name of the call that was entered last. Valid in both processes, since
+	 * neither executes another program.
+	 */
 	_Atomic(const char *) call;
-	/* Dialogue of the running case. Written by the worker only, read by the supervisor once the worker is dead. */
+	/*
+	 * Dialogue of the running case. Written by the worker only, read by the
+	 * supervisor once the worker is dead.
+	 */
 	size_t dialogue_len;
 	/* Lines were dropped at the front. */
 	bool dialogue_cut;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A slot: one place for a worker, which outlives the workers that sit in it. The supervisor's view of them; no waiting happens here. */
+/*
+ * A slot: one place for a worker, which outlives the workers that sit in it. The supervisor's view
+ * of them; no waiting happens here.
+ */
 #ifndef SP_RUNNER_SLOT_H
 #define SP_RUNNER_SLOT_H
 
@@ -103,10 +106,14 @@ void sp_slot_close(struct sp_slot *slot);
 int sp_slot_start(struct sp_slot *slot, struct sp_error *err);
 /* Signals the worker's process group. */
 void sp_slot_signal(struct sp_slot *slot, int signal);
-/* The worker has ended: ends what it left running, empties its folder, closes what belonged to it. */
+/*
+ * The worker has ended: ends what it left running, empties its folder, closes what belonged to it.
+ */
 void sp_slot_ended(struct sp_slot *slot);
 
-/* Messages to the worker. A worker that takes none is dead or will be late, so nothing is returned. */
+/*
+ * Messages to the worker. A worker that takes none is dead or will be late, so nothing is returned.
+ */
 void sp_slot_send_run(struct sp_slot *slot, struct sp_wire *wire, size_t index, uint64_t limit_ms);
 void sp_slot_send_clean(struct sp_slot *slot, struct sp_wire *wire);
 void sp_slot_send_quit(struct sp_slot *slot, struct sp_wire *wire);

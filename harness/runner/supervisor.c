@@ -211,7 +211,9 @@ void sp_supervisor_close(struct sp_supervisor *s)
 		sp_slot_close(&s->slots[i]);
 	for (int kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
 		free(s->broken[kind]);
-	/* One that came after the last look would end the program before it has removed its files. */
+	/*
+	 * One that came after the last look would end the program before it has removed its files.
+	 */
 	sigemptyset(&mine);
 	sigaddset(&mine, SIGINT);
 	sigaddset(&mine, SIGTERM);
@@ -601,7 +603,9 @@ static void case_lost(struct sp_supervisor *s, struct sp_slot *slot, enum sp_slo
 		s->stop = true;
 }
 
-/* A worker that fails at its own end is a fault of ours or of a library: a sanitizer's report, say. */
+/*
+ * A worker that fails at its own end is a fault of ours or of a library: a sanitizer's report, say.
+ */
 static void end_failed(struct sp_supervisor *s, struct sp_slot *slot, int status)
 {
 	struct sp_buf message SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(4 * MESSAGE_CEILING);
@@ -636,7 +640,9 @@ static void worker_ended(struct sp_supervisor *s, struct sp_slot *slot)
 		case_lost(s, slot, state, status);
 	else if (!slot->interrupted && (!slot->said_bye || status) && !slot->retired)
 		end_failed(s, slot, status);
-	/* Only the worker's own good-bye says that everything was removed; a cleaner has one try. */
+	/*
+	 * Only the worker's own good-bye says that everything was removed; a cleaner has one try.
+	 */
 	if (!slot->said_bye && state != SP_SLOT_CLEANING && (slot->opened || slot->n_made))
 		slot->dirty = !s->backend_lost;
 	sp_slot_ended(slot);
@@ -762,7 +768,8 @@ static void abandon(struct sp_supervisor *s)
 	if (s->abandoned)
 		return;
 	s->abandoned = true;
-	fprintf(stderr, "sandproof: interrupted again: clean-up is skipped, sandboxes may be left%s%s\n",
+	fprintf(stderr,
+		"sandproof: interrupted again: clean-up is skipped, sandboxes may be left%s%s\n",
 		ledger ? "; they are listed in " : "", ledger ? ledger : "");
 	for (unsigned i = 0; i < s->n_slots; i++) {
 		s->slots[i].interrupted = true;

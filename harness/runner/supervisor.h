@@ -34,7 +34,10 @@ struct sp_supervisor_options {
  */
 int sp_supervisor_open(const struct sp_supervisor_options *options,
 		       struct sp_supervisor **ret_supervisor, struct sp_error *err);
-/* Runs all cases, or until an interrupt; every worker has ended then. SP_IO and the like: no worker could be started. */
+/*
+ * Runs all cases, or until an interrupt; every worker has ended then. SP_IO and the
+ * like: no worker could be started.
+ */
 int sp_supervisor_run(struct sp_supervisor *supervisor, struct sp_error *err);
 /* A signal ended the run. */
 bool sp_supervisor_interrupted(const struct sp_supervisor *supervisor);

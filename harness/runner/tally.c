@@ -250,8 +250,8 @@ static void emit(struct sp_tally *r, size_t index)
 		sp_buf_addf(&tags, "%s%s", tags.len ? " " : "", *tag);
 	sp_buf_adds(&message, result.message ? result.message : "");
 	if (a->done > 1 && a->not_passed)
-		sp_buf_addf(&message, " (attempt %d of %u; %u did not pass)", result.attempt, a->done,
-			    a->not_passed);
+		sp_buf_addf(&message, " (attempt %d of %u; %u did not pass)", result.attempt,
+			    a->done, a->not_passed);
 	sp_buf_addf(&rerun, "%s --case %s", o->rerun_prefix ? o->rerun_prefix : "sandproof run",
 		    def->id);
 	result.id = (char *)def->id;
@@ -262,7 +262,8 @@ static void emit(struct sp_tally *r, size_t index)
 	result.tags = (char *)sp_buf_str(&tags);
 	result.message = (char *)sp_buf_str(&message);
 	if (o->baseline)
-		result.verdict = sp_baseline_judge(o->baseline, def, result.verdict, result.message, &judged);
+		result.verdict = sp_baseline_judge(o->baseline, def, result.verdict, result.message,
+						   &judged);
 	if (judged.len)
 		result.message = (char *)sp_buf_str(&judged);
 	if (!result.file) {
@@ -324,7 +325,10 @@ void sp_tally_leak(struct sp_tally *r, const char *case_id, const char *kind, co
 
 /* ---- the end ---- */
 
-/* What is wrong with the list of known failures whatever its cases did is told as a failure of its own. */
+/*
+ * What is wrong with the list of known failures whatever its cases did is
+ * told as a failure of its own.
+ */
 static void write_problems(struct sp_tally *r)
 {
 	size_t n = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened, on its way to the results file and the listener: attempts become one result, everything is redacted once more, counted, and gives the exit code. */
+/*
+ * What happened, on its way to the results file and the listener: attempts become one result,
+ * everything is redacted once more, counted, and gives the exit code.
+ */
 #ifndef SP_RUNNER_TALLY_H
 #define SP_RUNNER_TALLY_H
 
@@ -13,7 +16,9 @@ int sp_tally_open(const struct sp_run_options *options, unsigned jobs,
 
 /* A secret that no line may hold from here on. */
 void sp_tally_secret(struct sp_tally *tally, const char *secret);
-/* The declaration of a subject as JSON text; it belongs to the first line, so the first one counts. */
+/*
+ * The declaration of a subject as JSON text; it belongs to the first line, so the first one counts.
+ */
 void sp_tally_capabilities(struct sp_tally *tally, const char *json);
 
 /*

@@ -36,7 +36,10 @@ enum sp_wire_type {
 	SP_WIRE_LEAK,
 	/* Worker: a case ended. See worker.c, send_result(). */
 	SP_WIRE_RESULT,
-	/* Worker: ends by itself after the result, since it cannot be trusted with another case. reason. */
+	/*
+	 * Worker: ends by itself after the result, since it cannot be
+	 * trusted with another case. reason.
+	 */
 	SP_WIRE_RETIRE,
 	/* Worker: what it was told to remove is removed, as far as it could be. */
 	SP_WIRE_CLEANED,
@@ -68,7 +71,10 @@ void sp_wire_put_text(struct sp_wire *wire, const char *text);
 /* Sends the whole message, waiting for room; 0 or -errno. */
 int sp_wire_send(struct sp_wire *wire, int fd);
 
-/* Receives one message: its type, 0 at the end of the connection, or -errno (-EAGAIN with `flags` MSG_DONTWAIT). */
+/*
+ * Receives one message: its type, 0 at the end of the connection, or -errno
+ * (-EAGAIN with `flags` MSG_DONTWAIT).
+ */
 int sp_wire_recv(struct sp_wire *wire, int fd, int flags);
 uint64_t sp_wire_get(struct sp_wire *wire);
 /* A malloc'ed text, or NULL for a NULL that was sent or a message that is bad. */

@@ -17,7 +17,10 @@ struct sp_workdir {
 
 #define SP_WORKDIR_INIT { NULL, -1 }
 
-/* Removes what runs of this user left that do not live any more, then makes "<root>/sandproof-XXXXXX" (0700). SP_IO names the place. */
+/*
+ * Removes what runs of this user left that do not live any more, then makes
+ * "<root>/sandproof-XXXXXX" (0700). SP_IO names the place.
+ */
 int sp_workdir_make(struct sp_workdir *workdir, struct sp_error *err);
 /* Removes the folder with everything in it; one that was never made is fine. */
 void sp_workdir_remove(struct sp_workdir *workdir);

@@ -50,7 +50,10 @@ struct sp_worker {
 	struct sp_wire wire;
 };
 
-/* Runs until it is told to quit; the exit code of the process. Never returns to the supervisor's code. */
+/*
+ * Runs until it is told to quit; the exit code of the process. Never
+ * returns to the supervisor's code.
+ */
 int sp_worker_main(const struct sp_worker_options *options);
 
 /* ---- Between the parts of the worker ---- */
@@ -61,7 +64,10 @@ void sp_worker_run_case(struct sp_worker *w, uint64_t index, uint64_t limit_ms);
 void sp_worker_tell(struct sp_worker *w);
 /* Opens a subject if it is closed; tells the supervisor how that went. */
 int sp_worker_open_subject(struct sp_worker *w, struct sp_opened *opened, struct sp_error *err);
-/* First tool that the case lists and the sandbox lacks, or NULL; all tools of the run are asked for once. An error means that asking failed. */
+/*
+ * First tool that the case lists and the sandbox lacks, or NULL; all tools of the run are asked for
+ * once. An error means that asking failed.
+ */
 int sp_worker_missing_tool(struct sp_case *t, const char **ret_tool, struct sp_error *err);
 /* The declaration of a subject's provider as JSON text, malloc'ed; NULL where there is none. */
 char *sp_declaration_json(struct sp_subject *subject);
@@ -78,7 +84,10 @@ int sp_worker_shared_sandbox(struct sp_worker *w, struct sp_opened *opened,
 			     struct sp_error *err);
 /* Destroys the shared sandbox, if there is one; what goes wrong is a leak line. */
 void sp_worker_drop_shared(struct sp_worker *w, struct sp_opened *opened);
-/* Puts the back end of a subject into its first state, where it has control; every sandbox of the worker goes with it. False when it was not. */
+/*
+ * Puts the back end of a subject into its first state, where it has control; every sandbox of the
+ * worker goes with it. False when it was not.
+ */
 bool sp_worker_reset(struct sp_worker *w, struct sp_opened *opened);
 /* Closes a subject with its shared sandbox; it is opened again when a case needs it. */
 void sp_worker_close_subject(struct sp_worker *w, struct sp_opened *opened);
@@ -91,7 +100,9 @@ bool sp_worker_is_stuck(const struct sp_worker *w, const char *id);
 /* Tells the supervisor of something left behind. Each call is one leak. */
 void sp_worker_leak(struct sp_worker *w, const char *case_id, const char *kind,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Same, laid to the running case; `thing` is the id of what was left, so that it is not told twice. */
+/*
+ * Same, laid to the running case; `thing` is the id of what was left, so that it is not told twice.
+ */
 void sp_worker_leak_thing(struct sp_worker *w, const char *kind, const char *thing,
 			  const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Tells the supervisor a secret. */

@@ -9,7 +9,10 @@
 #include "peer.h"
 #include "worker.h"
 
-/* The case's own cancel fires before the supervisor's deadline, so that a hang ends as a check that says what hung. */
+/*
+ * The case's own cancel fires before the supervisor's deadline, so that a hang ends as
+ * a check that says what hung.
+ */
 #define MARGIN_SHARE 5
 #define MARGIN_MAX_NS (2 * SP_SECOND)
 #define ROUNDS 20

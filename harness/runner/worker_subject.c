@@ -270,7 +270,8 @@ int sp_worker_missing_tool(struct sp_case *t, const char **ret_tool, struct sp_e
 	if (!opened->tools) {
 		/* In the case's own sandbox where it has one: no other is needed for it then. */
 		if (sp_needs_no_sandbox(t->def))
-			rc = sp_worker_shared_sandbox(t->worker, opened, sp_case_cancel(t), in, err);
+			rc = sp_worker_shared_sandbox(t->worker, opened, sp_case_cancel(t), in,
+						      err);
 		else
 			in = sp_case_sandbox(t);
 		if (rc || !in)

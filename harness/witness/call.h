@@ -46,14 +46,20 @@ struct sp_call *sp_call_start(struct sp_case *t, sp_call_fn fn, void *arg);
 /* sp_sandbox_exec(); the options are copied, their cancel is replaced by the call's. */
 struct sp_call *sp_call_exec(struct sp_case *t, struct sp_sandbox *sandbox,
 			     const struct sp_exec_options *options);
-/* sp_sandbox_spawn(); the options' cancel stays the caller's, or is the call's own where they have none. */
+/*
+ * sp_sandbox_spawn(); the options' cancel stays the caller's, or is the
+ * call's own where they have none.
+ */
 struct sp_call *sp_call_spawn(struct sp_case *t, struct sp_sandbox *sandbox,
 			      const struct sp_exec_options *options);
 /* sp_process_wait(). */
 struct sp_call *sp_call_wait(struct sp_case *t, struct sp_process *process);
 /* sp_process_kill(). */
 struct sp_call *sp_call_kill(struct sp_case *t, struct sp_process *process, int signal);
-/* sp_process_read() until the end of the stream; at most `max` bytes are kept, more are read and dropped. */
+/*
+ * sp_process_read() until the end of the stream; at most `max` bytes are
+ * kept, more are read and dropped.
+ */
 struct sp_call *sp_call_read(struct sp_case *t, struct sp_process *process, enum sp_stream stream,
 			     size_t max);
 /* sp_sandbox_destroy(). */

@@ -54,7 +54,10 @@ Test(call, is_aborted_by_hand_by_its_own_deadline_by_the_case_and_by_its_scope)
 	cr_expect(strstr(sp_call_join(by_hand)->err.message, "because"), "%s",
 		  sp_call_join(by_hand)->err.message);
 	sp_cancel_set_deadline(sp_call_cancel(deadline), sp_now());
-	/* Who polls the descriptor sees the deadline when it is asked; an abort that comes later does not count. */
+	/*
+	 * Who polls the descriptor sees the deadline when it is asked; an abort
+	 * that comes later does not count.
+	 */
 	sp_call_abort(deadline, "too late");
 	cr_expect(sp_call_join(deadline)->rc == SP_TIMED_OUT, "%d", sp_call_join(deadline)->rc);
 	sp_cancel_abort(t->cancel, "the case is over");

@@ -23,7 +23,10 @@ struct sp_canary {
 void sp_canary_make(struct sp_case *t, struct sp_canary *canary);
 /* Name of the form in which `data` holds it ("raw", "base64", "hex", …), or NULL. */
 const char *sp_canary_find(const struct sp_canary *canary, const void *data, size_t len);
-/* Fails the case at `where` when `data` holds it in any form; the evidence names form and `what`, never the secret. */
+/*
+ * Fails the case at `where` when `data` holds it in any form; the evidence names form
+ * and `what`, never the secret.
+ */
 bool sp_canary_check_absent(struct sp_case *t, const struct sp_canary *canary, const void *data,
 			    size_t len, struct sp_where where, const char *what);
 

@@ -24,8 +24,8 @@ bool sp_count_sandbox(struct sp_case *t, const char *sandbox_id, struct sp_count
 bool sp_count_forget_requests(struct sp_case *t);
 
 /*
- * Number of requests since then whose method is `method` and whose target (path and query) holds `part`;
- * each of them becomes a line of the dialogue. -1 after a recorded error.
+ * Number of requests since then whose method is `method` and whose target (path and query) holds
+ * `part`; each of them becomes a line of the dialogue. -1 after a recorded error.
  */
 long sp_count_requests(struct sp_case *t, const char *method, const char *part);
 

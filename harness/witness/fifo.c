@@ -43,7 +43,8 @@ bool sp_answerer_await(const struct sp_answerer *answerer)
 
 	said = sp_sh_out(place->t, place->sandbox, "read -r said <%s/%s.tell && echo \"$said\"",
 			 place->dir, answerer->name);
-	return said && SP_CHECK_STR(place->t, "ready", said, "the answerer %s runs", answerer->name);
+	return said &&
+	       SP_CHECK_STR(place->t, "ready", said, "the answerer %s runs", answerer->name);
 }
 
 static bool ask(const struct sp_answerer *answerer, const char *line, struct sp_where where,

@@ -24,10 +24,13 @@ struct sp_fifo {
 
 /* Makes a FIFO. False after a recorded failure. */
 bool sp_fifo_make(const struct sp_place *place, const char *name, struct sp_fifo *fifo);
-/* Waits for one line of the command; it lives as long as the case. NULL after a recorded failure. */
+/*
+ * Waits for one line of the command; it lives as long as the case. NULL after a recorded failure.
+ */
 const char *sp_fifo_take(const struct sp_fifo *fifo);
 /*
- * Same where the command is known to hold the FIFO open: its death then ends the waiting, with the text "dead".
+ * Same where the command is known to hold the FIFO open: its death then ends the waiting, with the
+ * text "dead".
  */
 const char *sp_fifo_take_held(const struct sp_fifo *fifo);
 /* Gives a waiting command one line. It must be waiting or come: this blocks until it reads. */

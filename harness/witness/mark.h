@@ -22,7 +22,10 @@ struct sp_mark {
 /* struct sp_mark mark SP_MARK = SP_MARK_INIT; leaving the scope removes the file. */
 #define SP_MARK SP_CLEANUP(sp_mark_done)
 
-/* A mark that is not there yet; `name` tells several marks of one case apart. False after a recorded failure. */
+/*
+ * A mark that is not there yet; `name` tells several marks of one case apart.
+ * False after a recorded failure.
+ */
 bool sp_mark_make(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
 		  struct sp_mark *mark);
 /* Fails the case at `where` unless the file is there (or, with `there` false, is absent). */

@@ -28,7 +28,8 @@ struct sp_place {
 
 /*
  * Makes the folder with its hold FIFO and the witnesses' scripts; needs mkfifo in the
- * sandbox. `name` tells several places of one case apart ([a-z0-9]). False after a recorded failure.
+ * sandbox. `name` tells several places of one case apart ([a-z0-9]). False after a recorded
+ * failure.
  */
 bool sp_place_open(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
 		   struct sp_place *place);

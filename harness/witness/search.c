@@ -57,7 +57,8 @@ static void add_hex_pattern(struct sp_buf *out, const char *text, size_t len)
 
 		for (size_t k = 0; k < 2; k++) {
 			if (isalpha((unsigned char)digits[k]))
-				sp_buf_addf(out, "[%c%c]", digits[k], toupper((unsigned char)digits[k]));
+				sp_buf_addf(out, "[%c%c]", digits[k],
+					    toupper((unsigned char)digits[k]));
 			else
 				sp_buf_addc(out, digits[k]);
 		}
@@ -127,7 +128,8 @@ const char *sp_search_files(struct sp_case *t, struct sp_sandbox *sandbox,
 	sp_buf_add_base64(&plant, sp_case_format(t, "ab%scd", decoy.text), SP_CANARY_LEN + 4);
 	planted = sp_case_format(t, "%s/search-%s", root, sp_case_unique(t));
 	found = sp_sh_out(t, sandbox,
-			  "printf 'x%%s\\n' '%s' >'%s'; LC_ALL=C find %s '%s' \"${HOME:-/root}\" -xdev -type f "
+			  "printf 'x%%s\\n' '%s' >'%s'; LC_ALL=C find %s '%s' \"${HOME:-/root}\" "
+			  "-xdev -type f "
 			  "-size -65536k -exec grep -la%s {} + 2>/dev/null | sort -u; rm -f '%s'",
 			  sp_buf_str(&plant), planted, isolated ? PLACES : "", root,
 			  sp_buf_str(&patterns), planted);
@@ -147,7 +149,10 @@ const char *sp_search_processes(struct sp_case *t, struct sp_sandbox *sandbox,
 	add_patterns(&decoys, &decoy);
 	found = sp_sh_out(
 		t, sandbox,
-		/* A shell of its own: it is there when the names are listed, with the decoy in its environment. */
+		/*
+		 * A shell of its own: it is there when the names are listed, with
+		 * the decoy in its environment.
+		 */
 		"export LC_ALL=C SANDPROOF_DECOY=%s; sh <<'SEARCH'\ncd /proc || exit\n"
 		"[ \"$(grep -la%s [0-9]*/environ 2>/dev/null)\" ] && "
 		"[ \"$(grep -la%s [0-9]*/cmdline 2>/dev/null)\" ] && echo can\n"
@@ -157,7 +162,8 @@ const char *sp_search_processes(struct sp_case *t, struct sp_sandbox *sandbox,
 	if (!found)
 		return NULL;
 	if (strncmp(found, "can", 3)) {
-		sp_case_error(t, SP_HERE, "the search of processes does not find what was planted for it");
+		sp_case_error(t, SP_HERE,
+			      "the search of processes does not find what was planted for it");
 		return NULL;
 	}
 	return found + 3 + (found[3] == '\n');
@@ -218,7 +224,8 @@ bool sp_search_check_host(struct sp_case *t, const struct sp_canary *canary, boo
 		if (clean && own_environ && is_in_our_namespace(pid) &&
 		    read_proc(pid, "environ", &bytes))
 			clean = sp_canary_check_absent(t, canary, bytes.data, bytes.len, where,
-						       "the environment of a process outside the sandbox");
+						       "the environment of a process outside the "
+						       "sandbox");
 	}
 	if (dir)
 		closedir(dir);
@@ -248,7 +255,8 @@ bool sp_search_check_timeline(struct sp_case *t, struct sp_sandbox *sandbox,
 	if (!sp_check_ok(t, rc, &err, where, "the timeline is told"))
 		return false;
 	if (!sp_canary_find(&decoy, texts.data, texts.len)) {
-		sp_case_error(t, where, "the timeline does not hold the text of a command that ran");
+		sp_case_error(t, where,
+			      "the timeline does not hold the text of a command that ran");
 		return false;
 	}
 	return sp_canary_check_absent(t, canary, texts.data, texts.len, where,
@@ -288,8 +296,8 @@ bool sp_search_check_requests(struct sp_case *t, const struct sp_canary *canary,
 						"a header of a request")) &&
 			(is_upload(r) ||
 			 sp_canary_check_absent(t, canary, r->body.data, r->body.len, where,
-						sp_case_format(t, "the body of %s %.200s", r->method,
-							       r->target)));
+						sp_case_format(t, "the body of %s %.200s",
+							       r->method, r->target)));
 	}
 	return clean;
 }

@@ -21,7 +21,8 @@ int sp_search_isolated(struct sp_case *t, struct sp_sandbox *sandbox);
 
 /*
  * Paths of the regular files that hold it, one a line: of all writable places where the sandbox has
- * files of its own, else of its home and workspace. Lives as long as the case; NULL after a recorded failure.
+ * files of its own, else of its home and workspace. Lives as long as the case; NULL after a
+ * recorded failure.
  */
 const char *sp_search_files(struct sp_case *t, struct sp_sandbox *sandbox,
 			    const struct sp_canary *canary);
@@ -33,18 +34,21 @@ const char *sp_search_processes(struct sp_case *t, struct sp_sandbox *sandbox,
 				const struct sp_canary *canary);
 
 /*
- * Fails the case when a process of this machine has it on its command line, or, with `own_environ`, one in
- * our own pid namespace has it in its environment.
+ * Fails the case when a process of this machine has it on its command line, or, with `own_environ`,
+ * one in our own pid namespace has it in its environment.
  */
 bool sp_search_check_host(struct sp_case *t, const struct sp_canary *canary, bool own_environ,
 			  struct sp_where where);
-/* Fails the case when a recorded command text holds it. Skips nothing: `unsupported` is set where there is no timeline. */
+/*
+ * Fails the case when a recorded command text holds it. Skips nothing: `unsupported` is
+ * set where there is no timeline.
+ */
 bool sp_search_check_timeline(struct sp_case *t, struct sp_sandbox *sandbox,
 			      const struct sp_canary *canary, bool *unsupported,
 			      struct sp_where where);
 /*
- * Needs control. Fails the case when a request since the last sp_count_forget_requests() holds it anywhere but in the
- * content of an uploaded file.
+ * Needs control. Fails the case when a request since the last sp_count_forget_requests() holds it
+ * anywhere but in the content of an uploaded file.
  */
 bool sp_search_check_requests(struct sp_case *t, const struct sp_canary *canary,
 			      struct sp_where where);

@@ -53,10 +53,11 @@ Test(search, files_in_every_form)
 		const char *found;
 
 		write_form(&text, form, &canary);
-		cr_assert_eq(sp_write_file(path, text.data, text.len, 0600, &err), 0, "%s", err.message);
+		cr_assert_eq(sp_write_file(path, text.data, text.len, 0600, &err), 0, "%s",
+			     err.message);
 		found = sp_search_files(t, &t->sandbox, &canary);
-		cr_expect(found && !strcmp(found, path), "form %u: \"%s\" expected, got \"%s\"", form, path,
-			  found ? found : recorded(t));
+		cr_expect(found && !strcmp(found, path), "form %u: \"%s\" expected, got \"%s\"",
+			  form, path, found ? found : recorded(t));
 		unlink(path);
 	}
 	t->gone = true;
@@ -78,11 +79,13 @@ Test(search, processes_inside_and_outside)
 	setenv("SEARCH_TEST", in_environ.text, 1);
 	cr_expect(sp_spawn(t, &t->sandbox, &environ_child, "echo $$; exec sleep 1000"));
 	unsetenv("SEARCH_TEST");
-	cr_expect(!sp_process_read(&environ_child.process, SP_STDOUT, pid, sizeof(pid) - 1, &n, t->cancel, NULL));
+	cr_expect(!sp_process_read(&environ_child.process, SP_STDOUT, pid, sizeof(pid) - 1, &n,
+				   t->cancel, NULL));
 	pid[strcspn(pid, "\n")] = '\0';
 	found = sp_search_processes(t, &t->sandbox, &in_environ);
 	snprintf(text, sizeof(text), "environ %s", pid);
-	cr_expect(found && strstr(found, text), "%s expected, got %s", text, found ? found : recorded(t));
+	cr_expect(found && strstr(found, text), "%s expected, got %s", text,
+		  found ? found : recorded(t));
 	cr_expect(found && !strstr(found, "cmdline"), "%s", found);
 	SAYS_NO(t, sp_search_check_host(t, &in_environ, true, SP_HERE), "environment");
 	SAYS_YES(t, sp_search_check_host(t, &in_environ, false, SP_HERE));

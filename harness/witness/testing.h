@@ -50,7 +50,9 @@ struct stub_back_end {
 struct sp_case {
 	struct sp_cancel *cancel;
 	unsigned rounds;
-	/* The first thing recorded against the subject (or, with `error`, the harness); "" is none. */
+	/*
+	 * The first thing recorded against the subject (or, with `error`, the harness); "" is none.
+	 */
 	char message[2048];
 	char expected[1024];
 	char actual[1024];

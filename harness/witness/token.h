@@ -33,7 +33,10 @@ enum sp_token_verdict {
 struct sp_token {
 	const struct sp_place *place;
 	const char *name;
-	/* The probe: one simple command, to be embedded; "sh /tmp/…/token NAME". Lives as long as the case. */
+	/*
+	 * The probe: one simple command, to be embedded; "sh /tmp/…/token
+	 * NAME". Lives as long as the case.
+	 */
 	const char *shell;
 };
 
@@ -53,7 +56,9 @@ enum sp_token_verdict sp_token_judge(const struct sp_token *token);
 /* Same, through another handle or sandbox that sees the same folder. */
 enum sp_token_verdict sp_token_judge_through(const struct sp_token *token,
 					     struct sp_sandbox *sandbox);
-/* Judges, and fails the case unless the verdict is dead. `what` names the process for the reader. */
+/*
+ * Judges, and fails the case unless the verdict is dead. `what` names the process for the reader.
+ */
 bool sp_token_check_dead(const struct sp_token *token, struct sp_where where, const char *what);
 /* Judges, and fails the case unless it was alive. */
 bool sp_token_check_alive(const struct sp_token *token, struct sp_where where, const char *what);

@@ -12,7 +12,10 @@
 
 /* CRC of POSIX `cksum` over `data` and its length. */
 uint32_t sp_cksum(const void *data, size_t len);
-/* Fails the case at `where` unless `cksum` in the sandbox finds exactly these bytes in the file. `path` needs no quoting. */
+/*
+ * Fails the case at `where` unless `cksum` in the sandbox finds exactly these bytes in the
+ * file. `path` needs no quoting.
+ */
 bool sp_twopath_check_file(struct sp_case *t, struct sp_sandbox *sandbox, const char *path,
 			   const void *data, size_t len, struct sp_where where, const char *what);
 /* Same for the output of a command, without letting the bytes pass exec(): "COMMAND | cksum". */

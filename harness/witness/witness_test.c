@@ -254,7 +254,8 @@ Test(token, checks_name_what_was_found)
 		if (expect_dead == rows[i / 2].dead_is_right) {
 			SAYS_YES(t, answer);
 		} else {
-			SAYS_NO(t, answer, expect_dead ? "the probe is dead" : "the probe is alive");
+			SAYS_NO(t, answer,
+				expect_dead ? "the probe is dead" : "the probe is alive");
 			cr_expect_str_eq(t->actual, rows[i / 2].actual);
 		}
 	}
@@ -506,7 +507,10 @@ Test(canary, is_random_and_told_to_the_runner)
 	cr_expect_str_neq(one.text, two.text);
 }
 
-/* Writes the canary (or its first `len` characters) after `before` in a form; hex in two cases of letters. */
+/*
+ * Writes the canary (or its first `len` characters) after `before` in a form;
+ * hex in two cases of letters.
+ */
 static void write_form(struct sp_buf *buf, const char *form, const char *before,
 		       const struct sp_canary *canary, size_t len)
 {
@@ -517,7 +521,8 @@ static void write_form(struct sp_buf *buf, const char *form, const char *before,
 		sp_buf_add_base64(buf, whole.data, whole.len);
 	else if (strcmp(form, "raw"))
 		for (size_t i = 0; i < whole.len; i++)
-			sp_buf_addf(buf, *form == 'h' ? "%02x" : "%02X", (unsigned char)whole.data[i]);
+			sp_buf_addf(buf, *form == 'h' ? "%02x" : "%02X",
+				    (unsigned char)whole.data[i]);
 	else
 		sp_buf_add(buf, whole.data, whole.len);
 }

@@ -80,7 +80,8 @@ Test(exec, a_long_command_arrives_whole)
 	/* A comment fills it; the line number shows that nothing was put before the text. */
 	command[0] = '#';
 	memset(command + 1, 'x', size);
-	static const char tail[] = "\necho $LINENO $0 $#; for n in {3..20} 255; do [[ ! -e /proc/$$/fd/$n ]] || echo $n; done";
+	static const char tail[] = "\necho $LINENO $0 $#; for n in {3..20} 255; do [[ ! -e "
+				   "/proc/$$/fd/$n ]] || echo $n; done";
 	memcpy(command + size, tail, sizeof(tail));
 	expect_output(&f, command, "2 bash 0\n");
 	fixture_close(&f);

@@ -22,8 +22,8 @@ struct sp_local_options {
 	/* Declare no background processes: a journal then has to be polled. */
 	bool poll_only;
 	/*
-	 * Declare neither kill nor signals, and leave a command's group alone when the command exits:
-	 * what a poor host offers, so that each of these declarations is tested both ways.
+	 * Declare neither kill nor signals, and leave a command's group alone when the command
+	 * exits: what a poor host offers, so that each of these declarations is tested both ways.
 	 */
 	bool bare;
 	/* Grace between the signal asked for and KILL; UINT32_MAX: 2000. */

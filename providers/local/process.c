@@ -223,7 +223,8 @@ static int process_kill(void *self, int signal, struct sp_cancel *cancel, struct
 	if (!capabilities(self)->killable_processes)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "local:bare: kill() is not offered (capability "
-				    "killable_processes); destroy() of the sandbox ends its commands");
+				    "killable_processes); destroy() of the sandbox ends its "
+				    "commands");
 	local_run_end(self, kill_signal(signal), SP_KILLED);
 	return process_wait(self, &exit, cancel, err);
 }

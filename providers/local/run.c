@@ -167,8 +167,9 @@ static int start_child(struct local_run *run, const struct sp_exec_options *opti
 {
 	bool is_long = strlen(options->command) >= LOCAL_ARG_MAX;
 	/* The last word is $0, as it is for `bash -c` by itself. */
-	const char *argv[] = {"/bin/bash", "-c", "--", is_long ? ". /proc/self/fd/3" : options->command,
-			      "bash", NULL};
+	const char *argv[] = {"/bin/bash", "-c",
+			      "--",	   is_long ? ". /proc/self/fd/3" : options->command,
+			      "bash",	   NULL};
 
 	run->child = (struct sp_child)SP_CHILD_INIT;
 	run->child.argv = argv;

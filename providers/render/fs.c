@@ -240,8 +240,8 @@ static int add_entry(struct sp_dir_list *list, const char *folder, const char *r
 		     : *record == 'l' ? SP_SYMLINK
 				      : SP_OTHER;
 	entry.name = strdup(record + 1);
-	if (asprintf(&entry.path, "%s%s%s%s", start, folder, len && folder[len - 1] == '/' ? "" : "/",
-		     record + 1) < 0)
+	if (asprintf(&entry.path, "%s%s%s%s", start, folder,
+		     len && folder[len - 1] == '/' ? "" : "/", record + 1) < 0)
 		entry.path = NULL;
 	list->entries[list->len++] = entry;
 	return entry.name && entry.path ? 0

@@ -162,8 +162,10 @@ int render_snapshot_delete(void *self, const char *snapshot_id, struct sp_cancel
 			   struct sp_error *err);
 /* Snapshot id in a reference, malloc'ed. SP_INVALID. */
 int render_snapshot_id(const char *ref_text, char **ret_id, struct sp_error *err);
-/* Takes a snapshot as it is and waits until it is available; what fails is deleted. SP_CONFLICT: not
- * running. */
+/*
+ * Takes a snapshot as it is and waits until it is available; what fails is
+ * deleted. SP_CONFLICT: not running.
+ */
 int render_capture(struct render_core *core, const char *id, const char *name,
 		   enum sp_snapshot_kind kind, struct sp_cancel *cancel, char **ret_ref,
 		   struct sp_error *err);
@@ -282,8 +284,9 @@ void render_command_init(struct render_command *command);
 int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 		   const struct render_command *command, struct sp_buf *out);
 /*
- * Text that removes the uploaded files of a command whose upload was given up. The service may still
- * store what it was sent, later than any removal, so a folder takes the name: no upload replaces one.
+ * Text that removes the uploaded files of a command whose upload was given up. The service may
+ * still store what it was sent, later than any removal, so a folder takes the name: no upload
+ * replaces one.
  */
 int render_compose_bar(const char *private_dir, const struct render_command *command,
 		       struct sp_buf *out);

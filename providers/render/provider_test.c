@@ -799,7 +799,9 @@ Test(provider, an_abort_kills_before_it_is_answered)
 	sp_cancel_unref(cancel);
 }
 
-/* The upload of a command's variables is given up: what may come of it is barred before the answer. */
+/*
+ * The upload of a command's variables is given up: what may come of it is barred before the answer.
+ */
 Test(provider, an_abort_during_an_upload_bars_the_file)
 {
 	static const struct sp_env env[] = {{"SECRET", "hunter22"}};

@@ -82,8 +82,8 @@
 
 /*
  * The common case, and cheap: the leader is gone, nothing carries the mark, and nobody has started
- * a process since we were started, so nobody can have moved on while we looked. After another signal
- * than KILL the group may hold one that has put the mark away.
+ * a process since we were started, so nobody can have moved on while we looked. After another
+ * signal than KILL the group may hold one that has put the mark away.
  */
 #define KILL_LOOK                                                                                  \
 	"cd /proc;k=;for p in [1-9]*;do((p==1||p==$$))||{ mapfile -s15 l <$p/limits&&"             \
@@ -102,12 +102,12 @@
  * Looks at everything, then at what was started since, by number: whoever goes up the numbers
  * meets a process before those that it starts, so a chain of processes is caught. Two looks at
  * everything that find nothing, while nothing is started, prove that nothing is left: what was
- * not yet to be seen in the first one is in the second. Where others start processes all the time, or
- * the kernel does not tell the last number, ten looks that find nothing have to do.
- * What was killed must be seen dead; w: it was met again, and gets the processor.
+ * not yet to be seen in the first one is in the second. Where others start processes all the time,
+ * or the kernel does not tell the last number, ten looks that find nothing have to do. What was
+ * killed must be seen dead; w: it was met again, and gets the processor.
  */
 #define KILL_WALK                                                                                  \
-	"d=();for((i=b=c=q=0;i<1000;i++));do k= w= n=0;read -r l l l l n </proc/loadavg\n"          \
+	"d=();for((i=b=c=q=0;i<1000;i++));do k= w= n=0;read -r l l l l n </proc/loadavg\n"         \
 	"if((b&&b<n&&n<b+500));then c=0;for((p=b+1;p<=n;p++));do look $p;done;"                    \
 	"else((c=n==b?c+1:1));a=();for p in /proc/[1-9]*;do a[${p#/proc/}]=;done;"                 \
 	"for p in ${!a[*]};do look $p;done;fi;((b=n<$$?0:n))\n"                                    \

@@ -65,7 +65,8 @@ static void add_sweep(struct sp_buf *out, const char *private_dir, const char *c
 	sp_buf_adds(out, "-}.{pg,killed,env,cmd}\n");
 }
 
-static void bar_file(struct sp_buf *out, const char *private_dir, const char *id, const char *suffix)
+static void bar_file(struct sp_buf *out, const char *private_dir, const char *id,
+		     const char *suffix)
 {
 	sp_buf_addf(out,
 		    "f=%s/%s.%s;for((i=0;i<99;i++));do command -p rm -f -- $f;"
@@ -173,7 +174,10 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	"nap(){ read -rt ${1-.01} s <>/dev/udp/127.0.0.1/9;(($?>128))||command -p sleep "          \
 	"${1-.01};}\n"
 
-/* A signal's own way to the group: a command that was just accepted may not have recorded itself yet. */
+/*
+ * A signal's own way to the group: a command that was just accepted may
+ * not have recorded itself yet.
+ */
 #define FIND_TO_SIGNAL                                                                             \
 	"for((i=0;i<500;i++));do read -r g <@D@/@ID@.pg&&break;g=;nap;done\n"                      \
 	"[[ $g ]]||exit 4;[[ $g = [1-9]* ]]&&owned \"$g\"||exit 3\n"

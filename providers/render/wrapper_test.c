@@ -370,7 +370,10 @@ Test(wrapper, an_environment_that_is_expected_and_missing_stops_the_command)
 	sp_run_result_done(&result);
 }
 
-/* What was uploaded is gone, and what is stored later, as a whole new file or in place, cannot come. */
+/*
+ * What was uploaded is gone, and what is stored later, as a whole new
+ * file or in place, cannot come.
+ */
 Test(wrapper, a_file_whose_upload_was_given_up_cannot_come_later)
 {
 	static const char *const suffixes[] = {".env", ".cmd"};

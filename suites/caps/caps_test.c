@@ -33,7 +33,8 @@ static void read_clauses(struct clauses *clauses)
 			line++;
 		if (strncmp(line, "| C", 3) != 0)
 			continue;
-		cr_assert_lt(clauses->len, SP_COUNT(clauses->names), "more clauses than the test holds");
+		cr_assert_lt(clauses->len, SP_COUNT(clauses->names),
+			     "more clauses than the test holds");
 		cr_assert_eq(sscanf(line, "| %7[C0-9] |", clauses->names[clauses->len]), 1,
 			     "a clause's line reads \"| C1 | text |\", not \"%.40s\"", line);
 		clauses->len++;
@@ -67,8 +68,8 @@ Test(caps, ids)
 		cr_expect_eq(strncmp(id, "caps.", 5), 0, "%s begins with the suite's name", id);
 		for (const char *c = id; *c; c++) {
 			dots += *c == '.';
-			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-' ||
-					  *c == '.',
+			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
+					  *c == '-' || *c == '.',
 				  "%s holds only a-z, 0-9, '-' and '.'", id);
 		}
 		cr_expect_eq(dots, 2, "%s is suite.group.name", id);
@@ -88,12 +89,12 @@ Test(caps, records_are_whole)
 		cr_expect(def->rationale && *def->rationale, "%s has a rationale", def->id);
 		cr_expect(def->detection && *def->detection, "%s has a detection", def->id);
 		cr_expect(def->faults && def->faults[0], "%s names a fault", def->id);
-		cr_expect(def->file && strstr(def->file, "suites/caps/caps.c"), "%s is in %s", def->id,
-			  def->file ? def->file : "(null)");
+		cr_expect(def->file && strstr(def->file, "suites/caps/caps.c"), "%s is in %s",
+			  def->id, def->file ? def->file : "(null)");
 		cr_expect_gt(def->line, 0, "%s has a line", def->id);
 		for (size_t j = 0; j < i; j++)
-			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function", def->id,
-				      record(j)->id);
+			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function",
+				      def->id, record(j)->id);
 	}
 }
 

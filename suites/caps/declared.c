@@ -19,13 +19,15 @@ void caps_consistent(struct sp_case *t)
 		     "follow is background_processes and killable_processes");
 	SP_CHECK_STR(t, c->snapshots ? "some" : "none", c->snapshot_kinds ? "some" : "none",
 		     "snapshot_kinds is 0 exactly when snapshots is false");
-	SP_CHECK(t, !(c->snapshot_kinds & ~(unsigned)(SP_SNAPSHOT_FILESYSTEM | SP_SNAPSHOT_RUNTIME)),
+	SP_CHECK(t,
+		 !(c->snapshot_kinds & ~(unsigned)(SP_SNAPSHOT_FILESYSTEM | SP_SNAPSHOT_RUNTIME)),
 		 "snapshot_kinds names known kinds, not %#x", c->snapshot_kinds);
 	SP_CHECK_STR(t, c->killable_processes ? "some" : "none",
 		     c->kill_reach == SP_REACH_NONE ? "none" : "some",
 		     "kill_reach is none exactly when killable_processes is false");
 	implies(t, c->writable_stdin, c->background_processes,
-		"writable_stdin needs background_processes: only a spawned process can be written to");
+		"writable_stdin needs background_processes: only a spawned process can be written "
+		"to");
 	implies(t, c->signals != 0, c->background_processes,
 		"signals need background_processes: only a spawned process can be told");
 	implies(t, c->unread_bound != 0, c->background_processes,
@@ -36,8 +38,8 @@ void caps_consistent(struct sp_case *t)
 	SP_CHECK(t, !(c->signals & 1), "signals has no bit for the number 0");
 }
 
-static void same(struct sp_case *t, const struct sp_capabilities *a, const struct sp_capabilities *b,
-		 const char *when)
+static void same(struct sp_case *t, const struct sp_capabilities *a,
+		 const struct sp_capabilities *b, const char *when)
 {
 #define FIELD(name) SP_CHECK_INT(t, (long long)a->name, (long long)b->name, "%s: " #name, when)
 	FIELD(fs);

@@ -22,18 +22,24 @@ void caps_basics_work(struct sp_case *t)
 	struct sp_error err = SP_ERROR_INIT;
 	const char *said, *path = sp_case_format(t, "caps-%s", sp_case_unique(t));
 
-	SP_REQUIRE(sandbox && SP_CHECK(t, c->exec, "exec is declared: nothing can be shown without it"));
+	SP_REQUIRE(sandbox &&
+		   SP_CHECK(t, c->exec, "exec is declared: nothing can be shown without it"));
 	if (c->fs) {
-		SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_write(sandbox, path, "x", 1, sp_case_cancel(t), &err), &err,
-				       "write, with fs declared"));
-		SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_read(sandbox, path, &bytes, sp_case_cancel(t), &err), &err,
-				       "read, with fs declared"));
+		SP_REQUIRE(SP_CHECK_OK(t,
+				       sp_sandbox_write(sandbox, path, "x", 1, sp_case_cancel(t),
+							&err),
+				       &err, "write, with fs declared"));
+		SP_REQUIRE(
+			SP_CHECK_OK(t,
+				    sp_sandbox_read(sandbox, path, &bytes, sp_case_cancel(t), &err),
+				    &err, "read, with fs declared"));
 		SP_REQUIRE(SP_CHECK_BYTES(t, "x", 1, bytes.data, bytes.len, "the file"));
 		SP_REQUIRE(sp_sh_ok(t, sandbox, "rm %s", path));
 	}
 	if (c->env) {
-		SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_env_set(sandbox, env, 1, sp_case_cancel(t), &err), &err,
-				       "env_set, with env declared"));
+		SP_REQUIRE(SP_CHECK_OK(t,
+				       sp_sandbox_env_set(sandbox, env, 1, sp_case_cancel(t), &err),
+				       &err, "env_set, with env declared"));
 		said = sp_sh_out(t, sandbox, "echo \"${SP_CAPS-unset}\"");
 		SP_REQUIRE(said != NULL);
 		SP_REQUIRE(SP_CHECK_STR(t, env[0].value, said, "the variable, with env declared"));
@@ -48,14 +54,16 @@ void caps_basics_work(struct sp_case *t)
 			   sp_spawn(t, sandbox, &child, "%s; exit 7", place.hold) &&
 			   sp_sh_ok(t, sandbox, "echo go >%s", sp_place_path(&place, "hold")) &&
 			   sp_spawned_wait(&child, &exit));
-		SP_CHECK_INT(t, 7, exit.code, "the code of a spawned command, with background_processes declared");
+		SP_CHECK_INT(t, 7, exit.code,
+			     "the code of a spawned command, with background_processes declared");
 	}
 }
 
 /* Reads what the server behind an http URL says; the text, or NULL. Loopback only. */
 static bool fetch(const char *url, char answer[512])
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const char *port = strrchr(url, ':');
 	int fd SP_CLOSE = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	size_t len = 0;
@@ -84,20 +92,26 @@ void caps_ports_work(struct sp_case *t)
 	struct sp_fifo up;
 	char answer[512];
 
-	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "port", &place) && sp_fifo_make(&place, "up", &up));
+	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "port", &place) &&
+		   sp_fifo_make(&place, "up", &up));
 	SP_REQUIRE(sp_spawn(t, sandbox, &child,
-			    "python3 -c '\nimport socket, sys\ns = socket.create_server((\"127.0.0.1\", 0))\n"
-			    "open(\"%s/number\", \"w\").write(str(s.getsockname()[1]))\nopen(\"%s\", \"w\").write(\"up\\n\")\n"
+			    "python3 -c '\nimport socket, sys\ns = "
+			    "socket.create_server((\"127.0.0.1\", 0))\n"
+			    "open(\"%s/number\", "
+			    "\"w\").write(str(s.getsockname()[1]))\nopen(\"%s\", "
+			    "\"w\").write(\"up\\n\")\n"
 			    "c, a = s.accept()\nc.sendall(b\"%s\")\nc.close()\n'",
 			    place.dir, up.path, word));
 	SP_REQUIRE(sp_fifo_take(&up));
 	number = sp_sh_out(t, sandbox, "cat %s/number", place.dir);
 	SP_REQUIRE(number != NULL);
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_port_connect(sandbox, (unsigned)strtoul(number, NULL, 10), &port,
-							  sp_case_cancel(t), &err),
+	SP_REQUIRE(SP_CHECK_OK(t,
+			       sp_sandbox_port_connect(sandbox, (unsigned)strtoul(number, NULL, 10),
+						       &port, sp_case_cancel(t), &err),
 			       &err, "port_connect, with ports declared"));
 	if (strncmp(port.url, "http://127.0.0.1:", 17)) {
-		sp_skip(t, "needs a URL on loopback: the port answers at a place that the case does not reach");
+		sp_skip(t, "needs a URL on loopback: the port answers at a place that the case "
+			   "does not reach");
 		return;
 	}
 	SP_REQUIRE(SP_CHECK(t, fetch(port.url, answer), "%s takes a connection", port.url));
@@ -144,7 +158,8 @@ void caps_memory_dir(struct sp_case *t)
 		return;
 	}
 	SP_REQUIRE(sandbox != NULL);
-	said = sp_sh_out(t, sandbox, "f=%s/caps-%s; echo kept >$f && cat $f && rm $f", dir, sp_case_unique(t));
+	said = sp_sh_out(t, sandbox, "f=%s/caps-%s; echo kept >$f && cat $f && rm $f", dir,
+			 sp_case_unique(t));
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, "kept", said, "a file in the declared memory-backed directory");
 }
@@ -172,7 +187,8 @@ static int try_snapshot(struct sp_case *t, struct sp_sandbox *sandbox, struct sp
 	return sp_sandbox_snapshot(sandbox, "label", &ref, sp_case_cancel(t), err);
 }
 
-static int try_restore(struct sp_case *t, struct sp_sandbox *sandbox SP_UNUSED, struct sp_error *err)
+static int try_restore(struct sp_case *t, struct sp_sandbox *sandbox SP_UNUSED,
+		       struct sp_error *err)
 {
 	struct sp_sandbox made SP_CLEANUP(end) = SP_SANDBOX_INIT;
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
@@ -233,8 +249,8 @@ void caps_false_refuses(struct sp_case *t)
 		SP_CHECK_CODE(t, SP_UNSUPPORTED, refusals[i].try(t, sandbox, &err), &err,
 			      "%s, with %s declared false", refusals[i].call, refusals[i].flag);
 		SP_CHECK(t, strstr(err.message, refusals[i].flag) != NULL,
-			 "%s: the refusal names the capability %s, but says \"%s\"", refusals[i].call,
-			 refusals[i].flag, err.message);
+			 "%s: the refusal names the capability %s, but says \"%s\"",
+			 refusals[i].call, refusals[i].flag, err.message);
 	}
 	if (!refused)
 		sp_skip(t, "needs a flag that is declared false: all are true");

@@ -78,7 +78,8 @@ void ensure_abort_waiting(struct sp_case *t)
 	struct sp_cancel *cancel ENSURE_CANCEL = ensure_cancel(t);
 
 	SP_REQUIRE(cancel && ensure_scene_open(t, &s) && ensure_scene_beside(&other, &s));
-	SP_REQUIRE(stage_hold(&s.stage, STAGE_BOOTSTRAP) && stage_hold(&other.stage, STAGE_ACQUIRE));
+	SP_REQUIRE(stage_hold(&s.stage, STAGE_BOOTSTRAP) &&
+		   stage_hold(&other.stage, STAGE_ACQUIRE));
 	other.options.cancel = cancel;
 	SP_REQUIRE(ensure_call_start(&s, &holder));
 	if (stage_await(&s.stage, STAGE_BOOTSTRAP) && ensure_call_start(&other, &waiter) &&
@@ -87,7 +88,8 @@ void ensure_abort_waiting(struct sp_case *t)
 		sp_cancel_abort(cancel, "the case aborts");
 		/* Joined while the first still holds the lock: it cannot have got it. */
 		ensure_call_join(&waiter);
-		SP_CHECK_CODE(t, SP_ABORTED, waiter.got.rc, &waiter.got.err, "the caller that gave up");
+		SP_CHECK_CODE(t, SP_ABORTED, waiter.got.rc, &waiter.got.err,
+			      "the caller that gave up");
 		SP_CHECK_INT(t, 0, other.stage.n_made, "sandboxes that it made");
 	}
 	stage_release(&s.stage, STAGE_BOOTSTRAP);

@@ -6,8 +6,8 @@
 #define MINUTE INT64_C(60000)
 
 static const char *const durations[] = {
-	"", "5", "h", "m", "0h", "5d", "5 h", " 5h", "5h ", "-5h", "+5h", "1.5h", "5H", "1h30m", "0x5h",
-	"99999999999999999999h",
+	"", "5", "h", "m", "0h", "5d", "5 h", " 5h", "5h ", "-5h", "+5h", "1.5h", "5H", "1h30m",
+	"0x5h", "99999999999999999999h",
 };
 
 void ensure_age_refused(struct sp_case *t)
@@ -58,8 +58,9 @@ void ensure_age_limit(struct sp_case *t)
 
 		sp_case_note(t, "%lld minutes old, limit %s", (long long)(ages[i].age / MINUTE),
 			     ages[i].limit ? ages[i].limit : "none");
-		SP_REQUIRE(id && ensure_works(&s, ages[i].young ? SP_ENSURE_RESUMED : SP_ENSURE_CREATED,
-					      &got));
+		SP_REQUIRE(id &&
+			   ensure_works(&s, ages[i].young ? SP_ENSURE_RESUMED : SP_ENSURE_CREATED,
+					&got));
 	}
 }
 

@@ -59,7 +59,8 @@ void ensure_create_wishes(struct sp_case *t)
 	SP_REQUIRE(ensure_scene_key(&s));
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got));
 	SP_CHECK_STR(t, s.key, s.stage.asked.id, "id that create was asked for");
-	SP_CHECK_STR(t, s.options.workspace, s.stage.asked.workspace, "workspace that it was given");
+	SP_CHECK_STR(t, s.options.workspace, s.stage.asked.workspace,
+		     "workspace that it was given");
 	SP_CHECK_INT(t, SP_COUNT(env), s.stage.asked.n_env, "variables that it was given");
 	SP_CHECK(t, s.stage.asked.cancel, "create can be cancelled");
 	seen = sp_sh_out(t, &got.sandbox, "printf %%s-%%s \"$ENSURE_A\" \"$ENSURE_B\"");

@@ -14,12 +14,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-key-forgets-tenant"),
 		.requirement = "The key of known inputs is the published one, byte for byte.",
-		.rationale = 
-			"A store is shared with other implementations; a key that differs makes a "
-			"second sandbox (contract:C191).",
-		.detection = 
-			"Seven golden vectors, with a tenant, an undefined member, other alphabets "
-			"and one sandbox a run.",
+		.rationale = "A store is shared with other implementations; a key that differs "
+			     "makes a "
+			     "second sandbox (contract:C191).",
+		.detection = "Seven golden vectors, with a tenant, an undefined member, other "
+			     "alphabets "
+			     "and one sandbox a run.",
 		.run = ensure_key_golden,
 	},
 	{
@@ -29,10 +29,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-key-as-written"),
-		.requirement = "The key depends on what a workspace says and not on how it is written.",
-		.rationale = 
-			"Member order, blanks and escapes differ between writers of the same value; "
-			"an undefined member does count (contract:C191).",
+		.requirement = "The key depends on what a workspace says and not on how it is "
+			       "written.",
+		.rationale = "Member order, blanks and escapes differ between writers of the same "
+			     "value; "
+			     "an undefined member does count (contract:C191).",
 		.detection = "Pairs of workspaces whose keys must be equal, or must differ.",
 		.run = ensure_key_canonical,
 	},
@@ -43,12 +44,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-key-of-anything"),
-		.requirement = 
-			"A key whose parts are missing or are not what they have to be is refused, "
-			"and nothing is made.",
-		.rationale = 
-			"A key without a thread would be everybody's; secrets in a workspace would be "
-			"hashed and handed on.",
+		.requirement = "A key whose parts are missing or are not what they have to be is "
+			       "refused, "
+			       "and nothing is made.",
+		.rationale = "A key without a thread would be everybody's; secrets in a workspace "
+			     "would be "
+			     "hashed and handed on.",
 		.detection = "Eight wrong inputs: *invalid*, and no create.",
 		.run = ensure_key_refused,
 	},
@@ -60,9 +61,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-record-without-run", "ensure-record-in-seconds"),
 		.requirement = "A key without a record gets one sandbox and a whole record of it.",
-		.rationale = 
-			"What is missing in the record cannot be resumed, restored or told apart "
-			"later.",
+		.rationale = "What is missing in the record cannot be resumed, restored or told "
+			     "apart "
+			     "later.",
 		.detection = "Every field of the stored record.",
 		.run = ensure_create_record,
 	},
@@ -73,13 +74,14 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-records-first", "ensure-bootstraps-again"),
-		.requirement = "The bootstrap runs once, in the new sandbox, before there is a record of it.",
-		.rationale = 
-			"A record of a sandbox that is not set up sends the next caller into it; a "
-			"second bootstrap overwrites work.",
-		.detection = 
-			"The bootstrap looks at the store and leaves a file; a second ensure does not "
-			"call it.",
+		.requirement = "The bootstrap runs once, in the new sandbox, before there is a "
+			       "record of it.",
+		.rationale = "A record of a sandbox that is not set up sends the next caller into "
+			     "it; a "
+			     "second bootstrap overwrites work.",
+		.detection = "The bootstrap looks at the store and leaves a file; a second ensure "
+			     "does not "
+			     "call it.",
 		.run = ensure_create_bootstrap,
 	},
 	{
@@ -90,9 +92,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-create-without-env", "ensure-create-without-id"),
 		.requirement = "Key, workspace, variables and cancel reach create().",
-		.rationale = 
-			"The key as the id lets two parties reach one sandbox without the store "
-			"(sandbox-contract 1.3).",
+		.rationale = "The key as the id lets two parties reach one sandbox without the "
+			     "store "
+			     "(sandbox-contract 1.3).",
 		.detection = "What create() was asked for, and the variables in the sandbox.",
 		.run = ensure_create_wishes,
 	},
@@ -103,9 +105,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-forgets-snapshot"),
-		.requirement = 
-			"A snapshot that was asked for is taken after the bootstrap, and the record "
-			"names it.",
+		.requirement = "A snapshot that was asked for is taken after the bootstrap, and "
+			       "the record "
+			       "names it.",
 		.rationale = "A snapshot that no record names is billed and never used.",
 		.detection = "The stage counts snapshots; the record has the id.",
 		.run = ensure_create_snapshot,
@@ -117,10 +119,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-skips-snapshot"),
-		.requirement = "A snapshot that the provider cannot take is refused before anything is made.",
-		.rationale = 
-			"A silent skip tells the caller that there is something to come back to "
-			"(contract:C1).",
+		.requirement = "A snapshot that the provider cannot take is refused before "
+			       "anything is made.",
+		.rationale = "A silent skip tells the caller that there is something to come back "
+			     "to "
+			     "(contract:C1).",
 		.detection = "*unsupported*, and no create.",
 		.run = ensure_create_unsupported,
 	},
@@ -131,9 +134,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-always-creates", "ensure-resume-unrecorded"),
-		.requirement = 
-			"A second ensure gives the same sandbox, and the record has its run and its "
-			"time.",
+		.requirement = "A second ensure gives the same sandbox, and the record has its run "
+			       "and its "
+			       "time.",
 		.rationale = "The whole point of ensure.",
 		.detection = "The id, the count of creates, a command in it, the record.",
 		.run = ensure_resume_same,
@@ -146,9 +149,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-resumes-by-key", "ensure-remembers"),
 		.requirement = "The sandbox that is resumed is the one that the store names now.",
-		.rationale = 
-			"A memory of the process, or the key in place of the provider's id, finds "
-			"another one or none (contract:C182).",
+		.rationale = "A memory of the process, or the key in place of the provider's id, "
+			     "finds "
+			     "another one or none (contract:C182).",
 		.detection = "The record is pointed at another sandbox behind ensure's back.",
 		.run = ensure_resume_stored_id,
 	},
@@ -160,9 +163,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-env-stays"),
 		.requirement = "A resumed sandbox has the variables of this call.",
-		.rationale = 
-			"A rotated secret stays old, or is missing after a restart (sandbox-contract "
-			"1.6, E2).",
+		.rationale = "A rotated secret stays old, or is missing after a restart "
+			     "(sandbox-contract "
+			     "1.6, E2).",
 		.detection = "A command prints the variable before and after.",
 		.run = ensure_resume_env,
 	},
@@ -174,7 +177,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-resume-drops-snapshot"),
 		.requirement = "A resume keeps the snapshot that the record names.",
-		.rationale = "A full replace that forgets it loses the way back and orphans the snapshot.",
+		.rationale = "A full replace that forgets it loses the way back and orphans the "
+			     "snapshot.",
 		.detection = "The record before and after.",
 		.run = ensure_resume_snapshot_kept,
 	},
@@ -185,13 +189,14 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-error-is-gone"),
-		.requirement = "An error of resume() is the answer; sandbox and record stay as they are.",
-		.rationale = 
-			"A passing error that reads as absence replaces live work with an empty, "
-			"billed sandbox (field:L09, field:L23).",
-		.detection = 
-			"Each code in turn: the same code comes back, no create, the record is equal "
-			"in every field, the sandbox lives.",
+		.requirement = "An error of resume() is the answer; sandbox and record stay as "
+			       "they are.",
+		.rationale = "A passing error that reads as absence replaces live work with an "
+			     "empty, "
+			     "billed sandbox (field:L09, field:L23).",
+		.detection = "Each code in turn: the same code comes back, no create, the record "
+			     "is equal "
+			     "in every field, the sandbox lives.",
 		.run = ensure_error_resume,
 	},
 	{
@@ -202,12 +207,11 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_CONTROL,
 		.faults = LIST("ensure-error-is-gone"),
 		.requirement = "A back end that refuses, fails or does not answer is no absence.",
-		.rationale = 
-			"The same through the whole stack: 401, 403, 500, 502, 503, the edge's page, "
-			"a dropped connection (field:L09).",
-		.detection = 
-			"Control fails every read of the sandbox; no create; afterwards it is "
-			"resumed.",
+		.rationale = "The same through the whole stack: 401, 403, 500, 502, 503, the "
+			     "edge's page, "
+			     "a dropped connection (field:L09).",
+		.detection = "Control fails every read of the sandbox; no create; afterwards it is "
+			     "resumed.",
 		.run = ensure_error_backend,
 	},
 	{
@@ -230,10 +234,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-record-merged"),
 		.requirement = "The record of the new sandbox keeps nothing of the old one.",
-		.rationale = 
-			"A merge keeps a snapshot of another life, which is restored later "
-			"(field:T01).",
-		.detection = "A record with a snapshot, a provider without: the new record has none.",
+		.rationale = "A merge keeps a snapshot of another life, which is restored later "
+			     "(field:T01).",
+		.detection = "A record with a snapshot, a provider without: the new record has "
+			     "none.",
 		.run = ensure_gone_full_replace,
 	},
 	{
@@ -243,11 +247,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-never-restores", "ensure-restore-drops-snapshot"),
-		.requirement = 
-			"A sandbox that is gone comes back from the record's snapshot, without a "
-			"bootstrap.",
+		.requirement = "A sandbox that is gone comes back from the record's snapshot, "
+			       "without a "
+			       "bootstrap.",
 		.rationale = "Making it anew throws away what the snapshot has.",
-		.detection = "The stage's restore tells from which; outcome, record, count of bootstraps.",
+		.detection = "The stage's restore tells from which; outcome, record, count of "
+			     "bootstraps.",
 		.run = ensure_restore_snapshot,
 	},
 	{
@@ -258,8 +263,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-restore-without-env"),
 		.requirement = "What is restored has the variables of this call.",
-		.rationale = "The snapshot's secrets are old by nature (contract:C100, contract:C125).",
-		.detection = "What restore() was given, env_set() after it, and the value in the sandbox.",
+		.rationale = "The snapshot's secrets are old by nature (contract:C100, "
+			     "contract:C125).",
+		.detection = "What restore() was given, env_set() after it, and the value in the "
+			     "sandbox.",
 		.run = ensure_restore_wishes,
 	},
 	{
@@ -271,7 +278,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("ensure-restore-error-creates"),
 		.requirement = "An error of restore() is the answer, and the record stays.",
 		.rationale = "Making a new sandbox overwrites the only way back.",
-		.detection = "restore() fails: the same code, no create, an equal record; then it works.",
+		.detection = "restore() fails: the same code, no create, an equal record; then "
+			     "it works.",
 		.run = ensure_restore_error,
 	},
 	{
@@ -281,7 +289,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-restore-stuck"),
-		.requirement = "When the snapshot is gone for good as well, the sandbox is made anew.",
+		.requirement = "When the snapshot is gone for good as well, the sandbox is made "
+			       "anew.",
 		.rationale = "Nothing is left to come back to, and the key would fail for ever.",
 		.detection = "A snapshot that was deleted.",
 		.run = ensure_restore_lost_snapshot,
@@ -293,12 +302,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.faults = LIST("ensure-no-lock"),
 		.requirement = "Four callers of one key at once get one sandbox.",
-		.rationale = 
-			"Look-up, create and record are one step, or the loser's sandbox runs on "
-			"unowned (contract:C184, field:L11).",
-		.detection = 
-			"The first is held in its bootstrap; after the rounds nobody else came to "
-			"one; one id, one create.",
+		.rationale = "Look-up, create and record are one step, or the loser's sandbox runs "
+			     "on "
+			     "unowned (contract:C184, field:L11).",
+		.detection = "The first is held in its bootstrap; after the rounds nobody else "
+			     "came to "
+			     "one; one id, one create.",
 		.run = ensure_race_threads,
 	},
 	{
@@ -309,9 +318,9 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("ensure-lock-of-instance"),
 		.requirement = "Two instances that ensure one key get one sandbox.",
 		.rationale = "A lock inside the instance excludes nobody else (contract:C185).",
-		.detection = 
-			"The second instance is pending while the first is held, then resumes the "
-			"same id.",
+		.detection = "The second instance is pending while the first is held, then resumes "
+			     "the "
+			     "same id.",
 		.run = ensure_race_instances,
 	},
 	{
@@ -322,12 +331,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_PEER,
 		.faults = LIST("ensure-lock-of-process"),
 		.requirement = "Four processes that ensure one key get one sandbox.",
-		.rationale = 
-			"Servers run in several processes; a lock inside one of them makes a "
-			"duplicate in each (contract:C185, field:L11).",
-		.detection = 
-			"Real processes with instances of their own; the first stands in its "
-			"bootstrap while the others ask.",
+		.rationale = "Servers run in several processes; a lock inside one of them makes a "
+			     "duplicate in each (contract:C185, field:L11).",
+		.detection = "Real processes with instances of their own; the first stands in its "
+			     "bootstrap while the others ask.",
 		.run = ensure_race_processes,
 	},
 	{
@@ -338,9 +345,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-one-lock"),
 		.requirement = "Two keys do not wait for each other.",
-		.rationale = 
-			"One lock for all makes every create wait for the slowest bootstrap "
-			"(contract:C187).",
+		.rationale = "One lock for all makes every create wait for the slowest bootstrap "
+			     "(contract:C187).",
 		.detection = "Each stands in its bootstrap while the other does.",
 		.run = ensure_race_keys,
 	},
@@ -350,13 +356,13 @@ static const struct sp_case_def cases[] = {
 		.clause = "N7",
 		.level = SP_MUST,
 		.faults = LIST("ensure-destroy-unlocked"),
-		.requirement = "An ensure that comes during a destroy of its key waits for its end.",
-		.rationale = 
-			"Else it resumes what is being removed, or its new record is removed "
-			"(contract:C283).",
-		.detection = 
-			"The destroy is held; the ensure is pending after the rounds; record and "
-			"sandbox agree afterwards.",
+		.requirement = "An ensure that comes during a destroy of its key waits for its "
+			       "end.",
+		.rationale = "Else it resumes what is being removed, or its new record is removed "
+			     "(contract:C283).",
+		.detection = "The destroy is held; the ensure is pending after the rounds; record "
+			     "and "
+			     "sandbox agree afterwards.",
 		.run = ensure_race_destroy,
 	},
 	{
@@ -415,7 +421,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-leaks-late"),
 		.requirement = "A snapshot that fails removes the sandbox and is the answer.",
-		.rationale = "The late steps are the forgotten ones (sandbox-contract 4.3, field:L02).",
+		.rationale = "The late steps are the forgotten ones (sandbox-contract 4.3, "
+			     "field:L02).",
 		.detection = "snapshot() fails: the same code, none alive, no record.",
 		.run = ensure_fail_snapshot,
 	},
@@ -426,9 +433,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-leaks-late", "ensure-leaks-snapshot"),
-		.requirement = 
-			"A record that cannot be written removes sandbox and snapshot and is the "
-			"answer.",
+		.requirement = "A record that cannot be written removes sandbox and snapshot and "
+			       "is the "
+			       "answer.",
 		.rationale = "Without a record nobody finds them again (contract:C194).",
 		.detection = "upsert() fails: the same code, none alive, no snapshot, no record.",
 		.run = ensure_fail_record,
@@ -452,13 +459,13 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-unknown-is-done"),
-		.requirement = 
-			"A record whose outcome is unknown leaves no sandbox that somebody might "
-			"trust.",
+		.requirement = "A record whose outcome is unknown leaves no sandbox that somebody "
+			       "might "
+			       "trust.",
 		.rationale = "The caller is told of a failure, so nobody has the handle.",
-		.detection = 
-			"upsert() does its work and tells *unknown-outcome*: none alive, the next "
-			"ensure makes one.",
+		.detection = "upsert() does its work and tells *unknown-outcome*: none alive, the "
+			     "next "
+			     "ensure makes one.",
 		.run = ensure_fail_record_unknown,
 	},
 	{
@@ -480,12 +487,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-late-failure-kills", "ensure-upsert-error-ignored"),
-		.requirement = 
-			"A record that cannot be written after a resume is the answer; the sandbox "
-			"stays.",
-		.rationale = 
-			"It is live work; and a caller that is not told believes that the store "
-			"knows.",
+		.requirement = "A record that cannot be written after a resume is the answer; the "
+			       "sandbox "
+			       "stays.",
+		.rationale = "It is live work; and a caller that is not told believes that the "
+			     "store "
+			     "knows.",
 		.detection = "upsert() fails: the same code, the sandbox lives, an equal record.",
 		.run = ensure_fail_resumed_record,
 	},
@@ -496,12 +503,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-leaks-late"),
-		.requirement = 
-			"env_set() failing after a restore removes the restored sandbox; record and "
-			"snapshot stay.",
-		.rationale = 
-			"The record still names the snapshot, so the next ensure restores a second "
-			"one.",
+		.requirement = "env_set() failing after a restore removes the restored sandbox; "
+			       "record and "
+			       "snapshot stay.",
+		.rationale = "The record still names the snapshot, so the next ensure restores a "
+			     "second "
+			     "one.",
 		.detection = "env_set() fails: none alive, an equal record, the snapshot is there.",
 		.run = ensure_fail_restored_env,
 	},
@@ -512,9 +519,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.faults = LIST("ensure-leaks-late"),
-		.requirement = 
-			"A record that cannot be written after a restore removes the restored "
-			"sandbox; record and snapshot stay.",
+		.requirement = "A record that cannot be written after a restore removes the "
+			       "restored "
+			       "sandbox; record and snapshot stay.",
 		.rationale = "Nobody would find it again.",
 		.detection = "upsert() fails: none alive, an equal record, the snapshot is there.",
 		.run = ensure_fail_restored_record,
@@ -526,15 +533,14 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-last-error-wins"),
-		.requirement = 
-			"When the clean-up fails too, the first error is the answer and what stayed "
-			"is named.",
-		.rationale = 
-			"The second error hides why it failed; an id that is not told cannot be "
-			"cleaned up by hand.",
-		.detection = 
-			"Bootstrap and destroy fail: the bootstrap's code and words, and the "
-			"sandbox's id.",
+		.requirement = "When the clean-up fails too, the first error is the answer and "
+			       "what stayed "
+			       "is named.",
+		.rationale = "The second error hides why it failed; an id that is not told cannot "
+			     "be "
+			     "cleaned up by hand.",
+		.detection = "Bootstrap and destroy fail: the bootstrap's code and words, and the "
+			     "sandbox's id.",
 		.run = ensure_fail_first_error,
 	},
 	{
@@ -568,13 +574,14 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-deaf", "ensure-cleanup-under-request"),
-		.requirement = 
-			"An abort during a bootstrap removes the sandbox, also when the bootstrap "
-			"succeeds.",
-		.rationale = "The clean-up must not run under the cancel that ended the work (field:L01).",
-		.detection = 
-			"The bootstrap aborts its caller and answers 0: *aborted*, none alive, no "
-			"record.",
+		.requirement = "An abort during a bootstrap removes the sandbox, also when the "
+			       "bootstrap "
+			       "succeeds.",
+		.rationale = "The clean-up must not run under the cancel that ended the work "
+			     "(field:L01).",
+		.detection = "The bootstrap aborts its caller and answers 0: *aborted*, none "
+			     "alive, no "
+			     "record.",
 		.run = ensure_abort_bootstrap,
 	},
 	{
@@ -598,7 +605,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("ensure-bootstrap-deaf"),
 		.requirement = "A bootstrap that hangs gets the caller's deadline.",
 		.rationale = "The same with a deadline, which is *timed-out*.",
-		.detection = "The bootstrap waits for its cancel alone; the deadline is set to now.",
+		.detection = "The bootstrap waits for its cancel alone; the deadline is set to "
+			     "now.",
 		.run = ensure_abort_deadline,
 	},
 	{
@@ -608,9 +616,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-deaf"),
-		.requirement = 
-			"A caller that waits for the lock can give up, and the holder is not "
-			"disturbed.",
+		.requirement = "A caller that waits for the lock can give up, and the holder is "
+			       "not "
+			       "disturbed.",
 		.rationale = "A holder may take minutes.",
 		.detection = "The waiter is joined while the holder is held.",
 		.run = ensure_abort_waiting,
@@ -634,12 +642,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-thread-unchecked"),
-		.requirement = 
-			"Two threads with one key: the second is refused, the first keeps its "
-			"sandbox.",
-		.rationale = 
-			"The hash has 32 effective bits; a collision is known, and it would hand one "
-			"thread the other's files (contract:C190).",
+		.requirement = "Two threads with one key: the second is refused, the first keeps "
+			       "its "
+			       "sandbox.",
+		.rationale = "The hash has 32 effective bits; a collision is known, and it would "
+			     "hand one "
+			     "thread the other's files (contract:C190).",
 		.detection = "The threads t0412789 and t0649192 for a provider named render.",
 		.run = ensure_owner_collision,
 	},
@@ -663,9 +671,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-provider-unchecked"),
 		.requirement = "A record of another provider is refused.",
-		.rationale = 
-			"Its id means nothing here: resume() would say gone, and the record would be "
-			"overwritten.",
+		.rationale = "Its id means nothing here: resume() would say gone, and the record "
+			     "would be "
+			     "overwritten.",
 		.detection = "A record of another provider under this key.",
 		.run = ensure_owner_provider,
 	},
@@ -688,10 +696,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-run-in-thread"),
-		.requirement = "Thread and run that read alike when they are joined are told apart.",
-		.rationale = 
-			"They are joined by a colon, so \"a:b\" in run \"c\" has the key of \"a\" in "
-			"run \"b:c\" (contract:C190).",
+		.requirement = "Thread and run that read alike when they are joined are told "
+			       "apart.",
+		.rationale = "They are joined by a colon, so \"a:b\" in run \"c\" has the key of "
+			     "\"a\" in "
+			     "run \"b:c\" (contract:C190).",
 		.detection = "These two, one after the other.",
 		.run = ensure_owner_alike,
 	},
@@ -703,9 +712,9 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-bad-age-is-none"),
 		.requirement = "A duration that is not understood is refused, and nothing is made.",
-		.rationale = 
-			"Read as no limit it keeps what was meant to be thrown away (sandbox-contract "
-			"4.3).",
+		.rationale = "Read as no limit it keeps what was meant to be thrown away "
+			     "(sandbox-contract "
+			     "4.3).",
 		.detection = "Sixteen durations: *invalid*, and no create.",
 		.run = ensure_age_refused,
 	},
@@ -717,8 +726,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-age-ignored", "ensure-hours-are-minutes"),
 		.requirement = "A record is resumed up to its limit and replaced beyond it.",
-		.rationale = "Hours and minutes, on both sides of the limit; a time to come is not old.",
-		.detection = "Records written with a chosen time, far enough from the limit for any clock.",
+		.rationale = "Hours and minutes, on both sides of the limit; a time to come is "
+			     "not old.",
+		.detection = "Records written with a chosen time, far enough from the limit for "
+			     "any clock.",
 		.run = ensure_age_limit,
 	},
 	{
@@ -728,9 +739,9 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-expired-left", "ensure-expired-snapshot-left"),
-		.requirement = 
-			"The sandbox of a record that is too old is destroyed, and its snapshot "
-			"deleted.",
+		.requirement = "The sandbox of a record that is too old is destroyed, and its "
+			       "snapshot "
+			       "deleted.",
 		.rationale = "The record was the only way to them (sandbox-contract 4.3).",
 		.detection = "Neither is there after the ensure.",
 		.run = ensure_age_replaced,
@@ -742,11 +753,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-expired-blind"),
-		.requirement = 
-			"An old sandbox that cannot be destroyed keeps its record, and the error is "
-			"the answer.",
+		.requirement = "An old sandbox that cannot be destroyed keeps its record, and the "
+			       "error is "
+			       "the answer.",
 		.rationale = "Overwriting the record orphans it.",
-		.detection = "destroy() fails: the same code, an equal record, no create; then it works.",
+		.detection = "destroy() fails: the same code, an equal record, no create; then "
+			     "it works.",
 		.run = ensure_age_stuck,
 	},
 	{
@@ -756,11 +768,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-destroy-keeps-record", "ensure-leaks-snapshot"),
-		.requirement = 
-			"destroy() removes sandbox, snapshot and record; a key without a record is "
-			"fine.",
+		.requirement = "destroy() removes sandbox, snapshot and record; a key without a "
+			       "record is "
+			       "fine.",
 		.rationale = "What stays is billed, or is resumed later.",
-		.detection = "None alive, no snapshot, no record; again; and a new one can be made.",
+		.detection = "None alive, no snapshot, no record; again; and a new one can be "
+			     "made.",
 		.run = ensure_destroy_all,
 	},
 	{
@@ -772,9 +785,9 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("ensure-destroy-forgets-first"),
 		.requirement = "When destroying fails the record stays.",
 		.rationale = "Without it the sandbox that still runs cannot be found (field:L08).",
-		.detection = 
-			"destroy() of the provider fails: the same code, an equal record; then it "
-			"works.",
+		.detection = "destroy() of the provider fails: the same code, an equal record; "
+			     "then it "
+			     "works.",
 		.run = ensure_destroy_error,
 	},
 	{
@@ -832,12 +845,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_SHOULD,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("lock-of-one-process"),
-		.requirement = 
-			"A store that outlives the process, or is shared, has a lock that excludes "
-			"between processes.",
-		.rationale = 
-			"A lock of one process beside it makes duplicates as soon as there are two "
-			"(contract:C185).",
+		.requirement = "A store that outlives the process, or is shared, has a lock that "
+			       "excludes "
+			       "between processes.",
+		.rationale = "A lock of one process beside it makes duplicates as soon as there "
+			     "are two "
+			     "(contract:C185).",
 		.detection = "What both declare.",
 		.run = ensure_needs_pairing,
 	},
@@ -849,7 +862,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-lock-bare"),
 		.requirement = "Everything happens under the one lock \"sandbox:\" and the key.",
-		.rationale = "Other implementations on the same store exclude each other by this name.",
+		.rationale = "Other implementations on the same store exclude each other by this "
+			     "name.",
 		.detection = "The stage notes the name and counts.",
 		.run = ensure_lock_name,
 	},
@@ -860,7 +874,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-no-fence"),
-		.requirement = "The lock's token goes with every record where the store knows fences.",
+		.requirement = "The lock's token goes with every record where the store knows "
+			       "fences.",
 		.rationale = "A holder that was slow must not overwrite a newer one's record.",
 		.detection = "The stage hands out tokens and looks at the upserts.",
 		.run = ensure_lock_fence,
@@ -884,11 +899,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-ignores-lost-lease"),
-		.requirement = "When the lease is lost nothing is recorded, and what was made is removed.",
+		.requirement = "When the lease is lost nothing is recorded, and what was made is "
+			       "removed.",
 		.rationale = "Somebody else holds the key by then (sandbox-contract 4.4, L4).",
-		.detection = 
-			"The lease is lost during a bootstrap that succeeds: *unavailable*, no "
-			"upsert, none alive.",
+		.detection = "The lease is lost during a bootstrap that succeeds: *unavailable*, "
+			     "no "
+			     "upsert, none alive.",
 		.run = ensure_lock_lost,
 	},
 	{
@@ -899,9 +915,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("ensure-lost-lease-late"),
 		.requirement = "The loss of the lease reaches the work that is under way.",
-		.rationale = 
-			"Work that goes on for minutes after the loss meets the next holder's "
-			"(sandbox-contract 4.4, L4).",
+		.rationale = "Work that goes on for minutes after the loss meets the next holder's "
+			     "(sandbox-contract 4.4, L4).",
 		.detection = "The bootstrap waits for its cancel alone, and the lease is lost.",
 		.run = ensure_lock_lost_reaches,
 	},
@@ -910,7 +925,8 @@ static const struct sp_case_def cases[] = {
 const struct sp_suite sp_suite_ensure = {
 	.version = SP_SUITE_VERSION,
 	.name = "ensure",
-	.summary = "One live sandbox for a key, whoever asks and however often; nothing is orphaned.",
+	.summary = "One live sandbox for a key, whoever asks and however often; nothing is "
+		   "orphaned.",
 	.subject = SP_SUBJECT_ENSURE,
 	.cases = cases,
 	.n_cases = sizeof(cases) / sizeof(cases[0]),

@@ -4,8 +4,8 @@
 #include <suites/ensure/scene.h>
 
 /*
- * One step of a new sandbox fails: that is the answer, `made` sandboxes were made and none lives, there is
- * neither record nor snapshot, and the next ensure works, so the lock is free.
+ * One step of a new sandbox fails: that is the answer, `made` sandboxes were made and none lives,
+ * there is neither record nor snapshot, and the next ensure works, so the lock is free.
  */
 static void failing_step(struct sp_case *t, enum stage_call call, int code, unsigned made)
 {
@@ -66,7 +66,10 @@ void ensure_fail_unknown(struct sp_case *t)
 	ensure_no_record(&s);
 }
 
-/* The record may or may not be there; a sandbox that it might name is gone, so the next ensure makes another. */
+/*
+ * The record may or may not be there; a sandbox that it might name is gone, so
+ * the next ensure makes another.
+ */
 void ensure_fail_record_unknown(struct sp_case *t)
 {
 	struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT;
@@ -183,6 +186,7 @@ void ensure_fail_lock_free(struct sp_case *t)
 	SP_REQUIRE(ensure_refuses(&s, SP_DENIED, &got));
 	SP_CHECK_INT(t, stage_calls(&s.stage, STAGE_ACQUIRE), stage_calls(&s.stage, STAGE_RELEASE),
 		     "locks given back");
-	SP_REQUIRE(!sp_case_failed(t) && ensure_call_start(&other, &call) && ensure_call_join(&call));
+	SP_REQUIRE(!sp_case_failed(t) && ensure_call_start(&other, &call) &&
+		   ensure_call_join(&call));
 	SP_CHECK_OK(t, call.got.rc, &call.got.err, "the next caller");
 }

@@ -35,8 +35,8 @@ void ensure_key_golden(struct sp_case *t)
 		s.options.run_id = golden[i].run;
 		s.options.per_run = golden[i].run != NULL;
 		SP_REQUIRE(ensure_scene_key(&s));
-		SP_CHECK_STR(t, golden[i].key, s.key, "key of thread %s, tenant %s", golden[i].thread,
-			     golden[i].tenant ? golden[i].tenant : "none");
+		SP_CHECK_STR(t, golden[i].key, s.key, "key of thread %s, tenant %s",
+			     golden[i].thread, golden[i].tenant ? golden[i].tenant : "none");
 	}
 }
 
@@ -45,7 +45,8 @@ static const struct {
 	const char *one, *other;
 	bool same;
 } pairs[] = {
-	{ "{\"a\":[1,{\"b\":2,\"a\":1}],\"c\":null}", "{\"c\":null,\"a\":[1,{\"a\":1,\"b\":2}]}", true },
+	{ "{\"a\":[1,{\"b\":2,\"a\":1}],\"c\":null}", "{\"c\":null,\"a\":[1,{\"a\":1,\"b\":2}]}",
+	  true },
 	{ "{\"a\":\"é\",\"b\":1}", " {\n\"b\" : 1.0 ,\t\"a\":\"\\u00e9\" } ", true },
 	{ "{\"a\":[1,2]}", "{\"a\":[2,1]}", false },
 	{ "{\"a\":1}", "{\"a\":1,\"b\":undefined}", false },
@@ -81,7 +82,8 @@ static const struct {
 	{ "a thread that is not UTF-8", "thread\xFF", NULL, NULL, "run-1", false },
 	{ "a workspace that is no JSON", "thread", "{a:1}", NULL, "run-1", false },
 	{ "a workspace that is cut off", "thread", "{\"a\":1", NULL, "run-1", false },
-	{ "a workspace with secrets", "thread", "{\"secrets\":{\"A\":\"b\"}}", NULL, "run-1", false },
+	{ "a workspace with secrets", "thread", "{\"secrets\":{\"A\":\"b\"}}", NULL, "run-1",
+	  false },
 	{ "a tenant that is a text", "thread", NULL, "\"acme\"", "run-1", false },
 	{ "one sandbox a run, without a run", "thread", NULL, NULL, NULL, true },
 };

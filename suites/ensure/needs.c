@@ -39,6 +39,8 @@ void ensure_needs_pairing(struct sp_case *t)
 
 	SP_REQUIRE(SP_CHECK(t, store && lock, "store and lock say what they are"));
 	SP_CHECK(t, lock->multi_process || !(store->durable || store->multi_process),
-		 "a lock that excludes only within one process stands beside a store that outlives it or "
-		 "is shared: two processes can make two sandboxes for one key; take the store's own lock");
+		 "a lock that excludes only within one process stands beside a store that outlives "
+		 "it or "
+		 "is shared: two processes can make two sandboxes for one key; take the store's "
+		 "own lock");
 }

@@ -25,17 +25,18 @@ void ensure_owner_collision(struct sp_case *t)
 	struct sp_record before ENSURE_RECORD = SP_RECORD_INIT;
 	struct sp_lease turn SP_CLEANUP(sp_lease_done) = SP_LEASE_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_lock_acquire(sp_case_lock(t), "ensure.owner.collision", sp_case_cancel(t), &turn,
-				 &err);
+	int rc = sp_lock_acquire(sp_case_lock(t), "ensure.owner.collision", sp_case_cancel(t),
+				 &turn, &err);
 
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "this case's turn") && ensure_scene_open(t, &s));
 	s.stage.name = "render";
 	s.options.thread_id = "t0412789";
 	SP_REQUIRE(ensure_scene_key(&s));
 	/* What another run left under this key is not looked at. */
-	SP_REQUIRE(SP_CHECK_OK(t,
-			       sp_store_del(&s.stage.subject->store, s.key, sp_case_cancel(t), &err),
-			       &err, "a clean start"));
+	SP_REQUIRE(
+		SP_CHECK_OK(t,
+			    sp_store_del(&s.stage.subject->store, s.key, sp_case_cancel(t), &err),
+			    &err, "a clean start"));
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got) && ensure_record(&s, &before));
 	s.options.thread_id = "t0649192";
 	check_refused(&s, &before);
@@ -112,7 +113,8 @@ void ensure_lock_name(struct sp_case *t)
 
 	SP_REQUIRE(ensure_scene_open(t, &s));
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got));
-	SP_CHECK_STR(t, sp_case_format(t, "sandbox:%s", s.key), s.stage.lock_key, "name of the lock");
+	SP_CHECK_STR(t, sp_case_format(t, "sandbox:%s", s.key), s.stage.lock_key,
+		     "name of the lock");
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_ACQUIRE), "locks taken");
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_RELEASE), "locks given back");
 }

@@ -8,8 +8,8 @@
 #define CALLERS 4
 
 /*
- * The first caller stands in its bootstrap, between its look-up and its record; whoever is not kept out
- * by the lock meanwhile comes to a bootstrap as well.
+ * The first caller stands in its bootstrap, between its look-up and its record; whoever is not kept
+ * out by the lock meanwhile comes to a bootstrap as well.
  */
 static bool others_wait(struct ensure_scene *s)
 {
@@ -146,7 +146,10 @@ static struct sp_peer *start_process(struct ensure_scene *s)
 	return sp_case_peer(s->t, SP_PEER_PLAIN, other_process, &order, sizeof(order));
 }
 
-/* The next line begins with `word`; what follows it, kept for the case. NULL after a recorded failure. */
+/*
+ * The next line begins with `word`; what follows it, kept for the case.
+ * NULL after a recorded failure.
+ */
 static const char *hear(struct sp_case *t, struct sp_peer *peer, const char *word)
 {
 	const char *line = sp_peer_hear(peer);
@@ -156,8 +159,8 @@ static const char *hear(struct sp_case *t, struct sp_peer *peer, const char *wor
 	/* What a process made is removed with the case, whatever it says about it. */
 	if (copy && strchr(copy, ' ') && strncmp(copy, "failed", 6) != 0)
 		sp_case_own_sandbox(t, strchr(copy, ' ') + 1);
-	if (!SP_CHECK(t, copy && strncmp(copy, word, len) == 0, "the process says \"%s\", not \"%s\"",
-		      word, copy ? copy : "nothing more"))
+	if (!SP_CHECK(t, copy && strncmp(copy, word, len) == 0,
+		      "the process says \"%s\", not \"%s\"", word, copy ? copy : "nothing more"))
 		return NULL;
 	return copy[len] ? copy + len + 1 : copy + len;
 }
@@ -201,7 +204,9 @@ void ensure_race_keys(struct sp_case *t)
 		   stage_hold(&other.stage, STAGE_BOOTSTRAP));
 	SP_REQUIRE(ensure_call_start(&one, &first));
 	SP_REQUIRE(ensure_call_start(&other, &second));
-	/* Each stands in its bootstrap while the other does: neither can have waited for the other. */
+	/*
+	 * Each stands in its bootstrap while the other does: neither can have waited for the other.
+	 */
 	if (stage_await(&one.stage, STAGE_BOOTSTRAP))
 		stage_await(&other.stage, STAGE_BOOTSTRAP);
 	stage_release(&one.stage, STAGE_BOOTSTRAP);

@@ -3,7 +3,10 @@
 #include <suites/ensure/cases.h>
 #include <suites/ensure/scene.h>
 
-/* A record with a snapshot and a sandbox that is gone; the snapshot's id, or NULL after a recorded failure. */
+/*
+ * A record with a snapshot and a sandbox that is gone; the snapshot's id, or
+ * NULL after a recorded failure.
+ */
 static const char *open_gone(struct sp_case *t, struct ensure_scene *s)
 {
 	const char *id, *shot;

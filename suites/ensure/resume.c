@@ -23,7 +23,8 @@ void ensure_resume_same(struct sp_case *t)
 	SP_REQUIRE(ensure_record(&s, &after));
 	SP_CHECK_STR(t, "run-2", after.latest_run_id, "run of the record");
 	SP_CHECK(t, after.updated_at >= before.updated_at, "updated_at does not go back");
-	SP_CHECK_STR(t, before.provider_sandbox_id, after.provider_sandbox_id, "sandbox of the record");
+	SP_CHECK_STR(t, before.provider_sandbox_id, after.provider_sandbox_id,
+		     "sandbox of the record");
 	SP_CHECK_STR(t, before.thread_id, after.thread_id, "thread of the record");
 }
 
@@ -44,7 +45,8 @@ void ensure_resume_stored_id(struct sp_case *t)
 
 void ensure_resume_env(struct sp_case *t)
 {
-	static const struct sp_env old = { "ENSURE_SECRET", "old" }, new = { "ENSURE_SECRET", "new" };
+	static const struct sp_env old = { "ENSURE_SECRET", "old" },
+				   new = { "ENSURE_SECRET", "new" };
 	struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT;
 	struct ensure_got got ENSURE_GOT = ENSURE_GOT_INIT;
 	const char *seen;
@@ -113,8 +115,9 @@ static const struct {
 	int how, status;
 	const char *what;
 } troubles[] = {
-	{ SP_FAIL_STATUS, 401, "401" }, { SP_FAIL_STATUS, 403, "403" }, { SP_FAIL_STATUS, 500, "500" },
-	{ SP_FAIL_STATUS, 502, "502" }, { SP_FAIL_STATUS, 503, "503" }, { SP_FAIL_DROP, 0, "no answer" },
+	{ SP_FAIL_STATUS, 401, "401" },		{ SP_FAIL_STATUS, 403, "403" },
+	{ SP_FAIL_STATUS, 500, "500" },		{ SP_FAIL_STATUS, 502, "502" },
+	{ SP_FAIL_STATUS, 503, "503" },		{ SP_FAIL_DROP, 0, "no answer" },
 	{ SP_FAIL_EDGE, 0, "the edge's page" },
 };
 
@@ -131,7 +134,8 @@ void ensure_error_backend(struct sp_case *t)
 		int rc = control->ops->fail(control->self, SP_STEP_GET, 0, troubles[i].how,
 					    troubles[i].status, &err);
 
-		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "a back end that answers %s", troubles[i].what));
+		SP_REQUIRE(
+			SP_CHECK_OK(t, rc, &err, "a back end that answers %s", troubles[i].what));
 		ensure_run(&s, &got);
 		SP_CHECK(t, got.rc < 0, "%s is an error", troubles[i].what);
 		SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_CREATE), "creates after %s",

@@ -59,7 +59,8 @@ static int bootstrap(void *arg, struct sp_sandbox *sandbox, struct sp_cancel *ca
 	if (!rc && s->bootstrap_hangs)
 		rc = hang(s->t, cancel, err);
 	if (!rc && s->bootstrap_code)
-		rc = sp_error_set(err, (enum sp_code)s->bootstrap_code, "the bootstrap's own words");
+		rc = sp_error_set(err, (enum sp_code)s->bootstrap_code,
+				  "the bootstrap's own words");
 	return rc;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What most cases of this suite set up first: a stage, options for a key of the case's own, a bootstrap. */
+/*
+ * What most cases of this suite set up first: a stage, options for a key of
+ * the case's own, a bootstrap.
+ */
 #ifndef SUITE_ENSURE_SCENE_H
 #define SUITE_ENSURE_SCENE_H
 
@@ -28,7 +31,9 @@ struct ensure_scene {
 };
 
 #define ENSURE_SCENE_INIT { .bootstrap_code = 0 }
-/* struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT; Declare it before the calls that use it. */
+/*
+ * struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT; Declare it before the calls that use it.
+ */
 #define ENSURE_SCENE SP_CLEANUP(ensure_scene_close)
 
 /* What one ensure left. Closes the handle. */
@@ -43,7 +48,10 @@ struct ensure_got {
 /* struct ensure_got got ENSURE_GOT = ENSURE_GOT_INIT; */
 #define ENSURE_GOT SP_CLEANUP(ensure_got_done)
 
-/* Opens the stage on the case's subject, with a thread of the case's own. False after a recorded failure. */
+/*
+ * Opens the stage on the case's subject, with a thread of the case's own.
+ * False after a recorded failure.
+ */
 bool ensure_scene_open(struct sp_case *t, struct ensure_scene *s);
 /* Another stage for the key of `like`: on another instance of the subject, or on the same one. */
 bool ensure_scene_second(struct ensure_scene *s, const struct ensure_scene *like);
@@ -75,7 +83,10 @@ bool ensure_call_join(struct ensure_call *call);
 void ensure_call_done(struct ensure_call *call);
 void ensure_got_done(struct ensure_got *got);
 
-/* The record of the scene's key as the subject's store has it; freed with ENSURE_RECORD. False after a recorded failure, also when there is none. */
+/*
+ * The record of the scene's key as the subject's store has it; freed with ENSURE_RECORD. False
+ * after a recorded failure, also when there is none.
+ */
 #define ENSURE_RECORD SP_CLEANUP(sp_record_done)
 bool ensure_record(struct ensure_scene *s, struct sp_record *record);
 /* The key has no record. */
@@ -83,7 +94,10 @@ bool ensure_no_record(struct ensure_scene *s);
 /* Two records are equal in every field. */
 bool ensure_same_record(struct ensure_scene *s, const struct sp_record *expected,
 			const struct sp_record *actual);
-/* Writes a record of the scene's key behind ensure's back: this sandbox, thread and age; `snapshot` may be NULL. */
+/*
+ * Writes a record of the scene's key behind ensure's back: this sandbox, thread and
+ * age; `snapshot` may be NULL.
+ */
 bool ensure_seed(struct ensure_scene *s, const char *sandbox_id, const char *snapshot,
 		 int64_t age_ms);
 /* Makes a sandbox behind ensure's back; its id, or NULL after a recorded failure. */

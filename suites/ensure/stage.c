@@ -384,7 +384,10 @@ static const struct sp_store_capabilities *store_capabilities(void *self)
 {
 	struct ensure_stage *stage = self;
 
-	/* Set whether or not the store below knows fences: ensure's side of it is what is looked at. */
+	/*
+	 * Set whether or not the store below knows fences: ensure's
+	 * side of it is what is looked at.
+	 */
 	stage->store_caps.fence = stage->fence != 0;
 	return &stage->store_caps;
 }
@@ -518,7 +521,8 @@ bool stage_open(struct sp_case *t, struct sp_subject *subject, struct ensure_sta
 	const struct sp_lock_capabilities *lock = sp_lock_capabilities(&subject->lock);
 
 	if (!caps || !store || !lock || !subject->ensure.ops) {
-		sp_case_error(t, SP_HERE, "the subject lacks a provider, a store, a lock or ensure");
+		sp_case_error(t, SP_HERE,
+			      "the subject lacks a provider, a store, a lock or ensure");
 		return false;
 	}
 	*stage = (struct ensure_stage){ .t = t, .subject = subject };

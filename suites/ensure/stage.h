@@ -109,7 +109,10 @@ unsigned stage_calls(struct ensure_stage *stage, enum stage_call call);
 /* Counts a call and holds or fails it; for what is not behind a table of the stage. */
 int stage_enter(struct ensure_stage *stage, enum stage_call call, struct sp_error *err);
 
-/* Holds every call of this kind before its work, until stage_release(). False after a recorded error. */
+/*
+ * Holds every call of this kind before its work, until stage_release().
+ * False after a recorded error.
+ */
 bool stage_hold(struct ensure_stage *stage, enum stage_call call);
 /* Waits until one more call stands there. False after a recorded failure: none came. */
 bool stage_await(struct ensure_stage *stage, enum stage_call call);
@@ -120,7 +123,10 @@ void stage_release(struct ensure_stage *stage, enum stage_call call);
 const char *stage_add_snapshot(struct ensure_stage *stage);
 /* Snapshots that are not deleted. */
 unsigned stage_shots(struct ensure_stage *stage);
-/* 1: a sandbox with this id can be resumed, asked below the stage; 0: it is gone for good; -1 after a recorded failure. */
+/*
+ * 1: a sandbox with this id can be resumed, asked below the stage; 0: it is gone for good;
+ * -1 after a recorded failure.
+ */
 int stage_alive(struct ensure_stage *stage, const char *id);
 /* How many of those made are alive; -1 after a recorded failure. */
 int stage_live(struct ensure_stage *stage);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table itself: ids, clauses and faults are whole. What the cases see is shown by the faults. */
+/*
+ * The table itself: ids, clauses and faults are whole. What the cases see is shown by the faults.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,13 +54,15 @@ Test(env, every_case_has_a_clause_and_every_clause_a_case)
 		cr_assert(strstr((char *)readme.data, row), "%s: no clause %s in the README",
 			  case_at(i)->id, case_at(i)->clause);
 	}
-	for (char *line = strstr((char *)readme.data, "\n| E"); line; line = strstr(line + 1, "\n| E")) {
+	for (char *line = strstr((char *)readme.data, "\n| E"); line;
+	     line = strstr(line + 1, "\n| E")) {
 		bool used = false;
 
 		for (size_t i = 0; i < sp_suite_env.n_cases && !used; i++) {
 			size_t len = strlen(case_at(i)->clause);
 
-			used = strncmp(line + 3, case_at(i)->clause, len) == 0 && line[3 + len] == ' ';
+			used = strncmp(line + 3, case_at(i)->clause, len) == 0 &&
+			       line[3 + len] == ' ';
 		}
 		cr_assert(used, "clause%.5s has no case", line + 2);
 		clauses++;

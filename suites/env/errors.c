@@ -5,7 +5,10 @@
 #include <suites/env/cases.h>
 #include <suites/env/scene.h>
 
-/* Gives `var` to every call that takes variables; each error is searched. At least `least` of them must be errors. */
+/*
+ * Gives `var` to every call that takes variables; each error is searched. At least
+ * `least` of them must be errors.
+ */
 static bool every_call(struct sp_case *t, const struct sp_env *var, const struct env_secret *secret,
 		       int least, const char *what)
 {
@@ -28,7 +31,8 @@ static bool every_call(struct sp_case *t, const struct sp_env *var, const struct
 	for (size_t i = 0; i < SP_COUNT(errors); i++)
 		if (!sp_search_check_error(t, &secret->canary, &errors[i], SP_HERE, what))
 			return false;
-	return SP_CHECK(t, failed >= least, "%s: %d calls are errors, of at least %d", what, failed, least);
+	return SP_CHECK(t, failed >= least, "%s: %d calls are errors, of at least %d", what, failed,
+			least);
 }
 
 void env_error_refused(struct sp_case *t)
@@ -50,7 +54,8 @@ void env_error_refused(struct sp_case *t)
 	create.cancel = sp_case_cancel(t);
 	sp_case_own_sandbox(t, NULL);
 	rc = sp_provider_create(sp_case_provider(t), &create, &made, &err);
-	SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err, "create with a name that cannot be delivered"));
+	SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err,
+				 "create with a name that cannot be delivered"));
 	SP_REQUIRE(sp_search_check_error(t, &secret.canary, &err, SP_HERE, "a refused create"));
 	if (asprintf(&big, "%s%0*d", secret.value, 1024 * 1024, 0) < 0) {
 		big = NULL;
@@ -89,12 +94,14 @@ static void failing(struct sp_case *t, enum sp_control_step step)
 	for (size_t i = 0; i < SP_COUNT(how) && !sp_case_failed(t); i++) {
 		int rc = control->ops->fail(control->self, step, 0, (int)how[i], 500, &err);
 
-		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "control fails %s", sp_control_step_name(step)));
+		SP_REQUIRE(
+			SP_CHECK_OK(t, rc, &err, "control fails %s", sp_control_step_name(step)));
 		SP_REQUIRE(every_call(t, &var, &secret, 1,
 				      sp_case_format(t, "the error when %s fails (%d)",
 						     sp_control_step_name(step), (int)how[i])));
 		rc = control->ops->fail(control->self, step, 0, -1, 0, &err);
-		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "control lets %s succeed", sp_control_step_name(step)));
+		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "control lets %s succeed",
+				       sp_control_step_name(step)));
 	}
 	SP_REQUIRE(sp_sh_ok(t, sp_case_sandbox(t), "true"));
 }
@@ -125,6 +132,7 @@ void env_error_start(struct sp_case *t)
 	options.cancel = sp_case_cancel(t);
 	rc = sp_sandbox_exec(sp_case_sandbox(t), &options, &result, &err);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_NOT_FOUND, rc, &err, "exec in a folder that is not there"));
-	SP_REQUIRE(sp_search_check_error(t, &secret.canary, &err, SP_HERE, "a folder that is not there"));
+	SP_REQUIRE(sp_search_check_error(t, &secret.canary, &err, SP_HERE,
+					 "a folder that is not there"));
 	env_check_no_file(t, sp_case_sandbox(t), &secret, SP_HERE, "after failed starts");
 }

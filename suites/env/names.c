@@ -3,10 +3,15 @@
 #include <suites/env/cases.h>
 #include <suites/env/scene.h>
 
-/* What a command says of `name` in what its child inherits: set to `value`? Works for names that no shell can write. */
+/*
+ * What a command says of `name` in what its child inherits: set to `value`? Works for
+ * names that no shell can write.
+ */
 static const char *delivered_command(struct sp_case *t, const char *name, const char *value)
 {
-	return sp_case_format(t, "tr '\\n\\000' '\\001\\n' </proc/self/environ | grep -Fqx '%s=%s' && echo delivered || echo dropped",
+	return sp_case_format(t,
+			      "tr '\\n\\000' '\\001\\n' </proc/self/environ | grep -Fqx '%s=%s' && "
+			      "echo delivered || echo dropped",
 			      name, value);
 }
 
@@ -28,15 +33,18 @@ static bool exec_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sand
 	rc = sp_sandbox_exec(sandbox, &options, &result, &err);
 	if (!rc)
 		return SP_CHECK_STR(t, "delivered\n",
-				    result.stdout_bytes.data ? (char *)result.stdout_bytes.data : "",
+				    result.stdout_bytes.data ? (char *)result.stdout_bytes.data
+							     : "",
 				    "exec ran with a variable named \"%s\"", name) &&
 		       sp_sh_ok(t, sandbox, "rm -f %s", mark->path);
 	return SP_CHECK_CODE(t, SP_INVALID, rc, &err, "exec with a variable named \"%s\"", name) &&
-	       sp_mark_check(mark, false, SP_HERE, "the effect of a command whose variable was refused");
+	       sp_mark_check(mark, false, SP_HERE,
+			     "the effect of a command whose variable was refused");
 }
 
 /* env_set: SP_INVALID and nothing changed, or delivered to the next command. */
-static bool set_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sandbox, const char *name)
+static bool set_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sandbox,
+				     const char *name)
 {
 	const struct sp_env var = { name, "v4lue" };
 	struct sp_error err = SP_ERROR_INIT;
@@ -44,10 +52,12 @@ static bool set_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sandb
 	const char *said;
 
 	if (rc)
-		return SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set of a variable named \"%s\"", name) &&
+		return SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set of a variable named \"%s\"",
+				     name) &&
 		       sp_sh_ok(t, sandbox, "env true");
 	said = sp_sh_out(t, sandbox, "%s", delivered_command(t, name, var.value));
-	return said && SP_CHECK_STR(t, "delivered", said, "env_set took a variable named \"%s\"", name);
+	return said &&
+	       SP_CHECK_STR(t, "delivered", said, "env_set took a variable named \"%s\"", name);
 }
 
 static void all_of(struct sp_case *t, const char *const *names, size_t n)
@@ -87,19 +97,24 @@ void env_name_swallowed(struct sp_case *t)
 {
 	static const char *const names[] = {
 		"RANDOM", "SRANDOM", "SECONDS", "GROUPS", "DIRSTACK", "FUNCNAME", "BASH_LINENO",
-		"BASHPID", "LINENO", "_", "OPTIND", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_SUBSHELL",
-		"HISTCMD", "PWD", "OLDPWD", "SHLVL", "BASH_COMMAND", "BASH_ARGV0", "PIPESTATUS",
+		"BASHPID", "LINENO", "_", "OPTIND", "EPOCHSECONDS", "EPOCHREALTIME",
+		"BASH_SUBSHELL", "HISTCMD", "PWD", "OLDPWD", "SHLVL", "BASH_COMMAND", "BASH_ARGV0",
+		"PIPESTATUS",
 	};
 
 	all_of(t, names, SP_COUNT(names));
 }
 
-/* One bad name among good ones: none is taken, and the next calls are as if nothing had been asked. */
+/*
+ * One bad name among good ones: none is taken, and the next calls are as if nothing had been asked.
+ */
 void env_name_all_or_none(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	const struct sp_env before = { "SP_KEPT", "kept" };
-	const struct sp_env mixed[] = { { "SP_GOOD", "good" }, { "SP_KEPT", "changed" }, { "UID", "7" } };
+	const struct sp_env mixed[] = { { "SP_GOOD", "good" },
+					{ "SP_KEPT", "changed" },
+					{ "UID", "7" } };
 	const struct sp_env after[] = { { "SP_KEPT", "kept" }, { "SP_GOOD", NULL } };
 	const struct sp_env good = { "SP_LATER", "later" };
 	struct sp_error err = SP_ERROR_INIT;
@@ -107,10 +122,12 @@ void env_name_all_or_none(struct sp_case *t)
 
 	SP_REQUIRE(sandbox && env_set_ok(t, sandbox, &before, 1, SP_HERE, "env_set"));
 	rc = sp_sandbox_env_set(sandbox, mixed, SP_COUNT(mixed), sp_case_cancel(t), &err);
-	SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set with one name that is read-only"));
+	SP_REQUIRE(
+		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set with one name that is read-only"));
 	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE,
 			      "after a refused env_set"));
 	SP_REQUIRE(env_set_ok(t, sandbox, &good, 1, SP_HERE, "env_set after a refused one"));
-	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, &good, 1, SP_HERE, "what was set after a refusal"));
+	SP_REQUIRE(
+		env_arrive(t, sandbox, NULL, 0, &good, 1, SP_HERE, "what was set after a refusal"));
 	env_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE, "after the next env_set");
 }

@@ -81,7 +81,8 @@ bool env_found(struct sp_case *t, const char *printed, const struct sp_env *expe
 		const char *found = "nothing";
 
 		if (line && sscanf(line, "%u %zu", &crc, &len) == 2)
-			found = sp_case_format(t, "%s: crc %u length %zu", expected[i].name, crc, len);
+			found = sp_case_format(t, "%s: crc %u length %zu", expected[i].name, crc,
+					       len);
 		if (!sp_check_str(t, line_of(t, &expected[i]), found, where, "%s: %s%s", what,
 				  expected[i].name, expected[i].value ? "" : " is absent"))
 			return false;
@@ -176,7 +177,8 @@ struct sp_call *env_set_call(struct sp_case *t, struct sp_sandbox *sandbox,
 void env_secret_make(struct sp_case *t, struct env_secret *secret)
 {
 	sp_canary_make(t, &secret->canary);
-	secret->value = sp_case_format(t, "p'\"$(id) %%/+&\\\xc3\xa9\n%s=!`x`\t'", secret->canary.text);
+	secret->value =
+		sp_case_format(t, "p'\"$(id) %%/+&\\\xc3\xa9\n%s=!`x`\t'", secret->canary.text);
 }
 
 bool env_check_no_file(struct sp_case *t, struct sp_sandbox *sandbox,

@@ -18,7 +18,8 @@
 
 /*
  * The command that `env_found` reads: what a child of the shell inherits of each name, as CRC and
- * length, so that no value passes the output; many as one, in the order of their bytes. Lives as long as the case.
+ * length, so that no value passes the output; many as one, in the order of their bytes. Lives as
+ * long as the case.
  */
 const char *env_command(struct sp_case *t, const struct sp_env *expected, size_t n);
 /* Compares what env_command() printed with the values; a NULL value must be absent. */
@@ -51,13 +52,19 @@ void env_secret_make(struct sp_case *t, struct env_secret *secret);
 /* Fails the case unless no file of the sandbox holds it. */
 bool env_check_no_file(struct sp_case *t, struct sp_sandbox *sandbox,
 		       const struct env_secret *secret, struct sp_where where, const char *what);
-/* True when the path list of sp_search_files() names something outside the memory-backed directory. */
+/*
+ * True when the path list of sp_search_files() names something outside the memory-backed directory.
+ */
 bool env_outside_memory(struct sp_case *t, const char *files);
 
-/* A sandbox of the case's own with variables from its creation; ops NULL after a recorded failure. */
+/*
+ * A sandbox of the case's own with variables from its creation; ops NULL after a recorded failure.
+ */
 struct sp_sandbox env_create(struct sp_case *t, const struct sp_env *env, size_t n);
 
-/* A command with a secret of its own that stands at the place's hold; `out` told that it arrived. */
+/*
+ * A command with a secret of its own that stands at the place's hold; `out` told that it arrived.
+ */
 struct env_holder {
 	struct env_secret secret;
 	struct sp_place place;

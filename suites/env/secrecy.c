@@ -63,15 +63,17 @@ void env_secret_requests(struct sp_case *t)
 
 	SP_REQUIRE(sandbox && sp_count_forget_requests(t));
 	SP_REQUIRE(use_both(t, sandbox, &both));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_list(sandbox, "/", &list, sp_case_cancel(t), &err), &err,
-			       "list of a folder"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_list(sandbox, "/", &list, sp_case_cancel(t), &err),
+			       &err, "list of a folder"));
 	env_secret_make(t, &token);
 	SP_REQUIRE(use_git(t, sandbox, &token));
 	env_secret_make(t, &created);
 	var.value = created.value;
 	other = env_create(t, &var, 1);
-	SP_REQUIRE(other.ops && env_arrive(t, &other, NULL, 0, &var, 1, SP_HERE, "a secret from the creation"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&other, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(other.ops &&
+		   env_arrive(t, &other, NULL, 0, &var, 1, SP_HERE, "a secret from the creation"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&other, sp_case_cancel(t), &err), &err,
+			       "destroy"));
 	SP_REQUIRE(sp_search_check_requests(t, &both.lasting.canary, SP_HERE));
 	SP_REQUIRE(sp_search_check_requests(t, &both.call.canary, SP_HERE));
 	SP_REQUIRE(sp_search_check_requests(t, &token.canary, SP_HERE));
@@ -88,7 +90,8 @@ void env_secret_timeline(struct sp_case *t)
 	SP_REQUIRE(sandbox && use_both(t, sandbox, &both));
 	env_secret_make(t, &token);
 	SP_REQUIRE(use_git(t, sandbox, &token));
-	SP_REQUIRE(sp_search_check_timeline(t, sandbox, &both.lasting.canary, &unsupported, SP_HERE));
+	SP_REQUIRE(
+		sp_search_check_timeline(t, sandbox, &both.lasting.canary, &unsupported, SP_HERE));
 	if (unsupported) {
 		sp_skip(t, "needs a timeline: this provider tells none");
 		return;
@@ -127,10 +130,12 @@ void env_secret_argv(struct sp_case *t)
 	SP_REQUIRE(isolated >= 0);
 	found = sp_search_processes(t, sandbox, &lasting.canary);
 	SP_REQUIRE(found);
-	SP_CHECK(t, !names(found, "cmdline"), "no command line holds the sandbox's secret: %s", found);
+	SP_CHECK(t, !names(found, "cmdline"), "no command line holds the sandbox's secret: %s",
+		 found);
 	found = sp_search_processes(t, sandbox, &holder.secret.canary);
 	SP_REQUIRE(found);
-	SP_CHECK(t, !names(found, "cmdline"), "no command line holds a command's own secret: %s", found);
+	SP_CHECK(t, !names(found, "cmdline"), "no command line holds a command's own secret: %s",
+		 found);
 	SP_REQUIRE(sp_search_check_host(t, &lasting.canary, isolated, SP_HERE));
 	sp_search_check_host(t, &holder.secret.canary, isolated, SP_HERE);
 }
@@ -155,7 +160,8 @@ void env_secret_call_file(struct sp_case *t)
 	struct sp_exit exit;
 
 	SP_REQUIRE(sandbox && env_holder_start(t, sandbox, &holder));
-	SP_REQUIRE(env_check_no_file(t, sandbox, &holder.secret, SP_HERE, "while the command runs"));
+	SP_REQUIRE(
+		env_check_no_file(t, sandbox, &holder.secret, SP_HERE, "while the command runs"));
 	SP_REQUIRE(sp_sh_ok(t, sandbox, "echo on >%s", sp_place_path(&holder.place, "hold")));
 	SP_REQUIRE(sp_spawned_wait(&holder.child, &exit));
 	env_check_no_file(t, sandbox, &holder.secret, SP_HERE, "after the command");
@@ -190,7 +196,8 @@ static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_con
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err, "an aborted exec"));
-	SP_REQUIRE(sp_search_check_error(t, &secret.canary, &result->err, SP_HERE, "an aborted exec"));
+	SP_REQUIRE(
+		sp_search_check_error(t, &secret.canary, &result->err, SP_HERE, "an aborted exec"));
 	SP_REQUIRE(sp_rounds(t, &other));
 	SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE, "the effect of an aborted command"));
 	env_check_no_file(t, &other, &secret, SP_HERE, "after a command that never started");
@@ -215,9 +222,11 @@ void env_secret_at_rest(struct sp_case *t)
 	files = sp_search_files(t, sandbox, &both.lasting.canary);
 	SP_REQUIRE(files);
 	SP_REQUIRE(SP_CHECK(t, !env_outside_memory(t, files),
-			    "no file outside the memory-backed directory holds the sandbox's secret, but: %s",
+			    "no file outside the memory-backed directory holds the sandbox's "
+			    "secret, but: %s",
 			    files));
-	env_check_no_file(t, sandbox, &both.call, SP_HERE, "after commands with a secret of their own");
+	env_check_no_file(t, sandbox, &both.call, SP_HERE,
+			  "after commands with a secret of their own");
 }
 
 /* ---- Other users of the sandbox ---- */
@@ -230,27 +239,33 @@ static bool check_private(struct sp_case *t, struct sp_sandbox *sandbox,
 	const char *files, *said;
 
 	if (pid) {
-		said = sp_sh_out(t, sandbox, "%s cat /proc/%s/environ >/dev/null 2>&1 && echo readable; true",
+		said = sp_sh_out(t, sandbox,
+				 "%s cat /proc/%s/environ >/dev/null 2>&1 && echo readable; true",
 				 as, pid);
-		if (!said || !SP_CHECK_STR(t, "", said, "the command's environment, as another user"))
+		if (!said ||
+		    !SP_CHECK_STR(t, "", said, "the command's environment, as another user"))
 			return false;
 	}
 	files = sp_search_files(t, sandbox, &secret->canary);
-	if (!files || (expect_file && !SP_CHECK(t, *files, "the command's file is there while it is held")))
+	if (!files ||
+	    (expect_file && !SP_CHECK(t, *files, "the command's file is there while it is held")))
 		return false;
 	said = sp_sh_out(t, sandbox,
 			 "while read -r f; do [ -n \"$f\" ] || continue; "
 			 "%s cat -- \"$f\" >/dev/null 2>&1 && echo \"$f can be read\"; "
 			 "m=$(stat -c %%a -- \"$f\"); [ $m = 600 ] || echo \"$f has mode $m\"; "
-			 "m=$(stat -c %%a -- \"${f%%/*}\"); [ $m = 700 ] || echo \"the folder of $f has mode $m\"; "
-			 "done <<'E'\n%s\nE\ntrue", as, files);
+			 "m=$(stat -c %%a -- \"${f%%/*}\"); [ $m = 700 ] || echo \"the folder of "
+			 "$f has mode $m\"; "
+			 "done <<'E'\n%s\nE\ntrue",
+			 as, files);
 	return said && SP_CHECK_STR(t, "", said, "files with secrets, as another user");
 }
 
 /* A skip where the sandbox has no other user. */
 static bool has_other_user(struct sp_case *t, struct sp_sandbox *sandbox)
 {
-	const char *said = sp_sh_out(t, sandbox, "setpriv --reuid=65534 --regid=65534 --clear-groups -- id -u "
+	const char *said = sp_sh_out(t, sandbox,
+				     "setpriv --reuid=65534 --regid=65534 --clear-groups -- id -u "
 				     "2>/dev/null; true");
 
 	if (said && strcmp(said, "65534"))
@@ -332,20 +347,23 @@ void env_secret_host(struct sp_case *t)
 	isolated = sandbox.ops ? sp_search_isolated(t, &sandbox) : -1;
 	if (!isolated)
 		sp_skip(t, "needs isolation: commands of this provider are processes of the host");
-	if (isolated > 0 && env_arrive(t, &sandbox, NULL, 0, &absent, 1, SP_HERE, "a variable of the host")) {
+	if (isolated > 0 &&
+	    env_arrive(t, &sandbox, NULL, 0, &absent, 1, SP_HERE, "a variable of the host")) {
 		found = sp_search_processes(t, &sandbox, &canary);
 		if (found)
-			SP_CHECK_STR(t, "", found, "processes in the sandbox that hold the host's secret");
+			SP_CHECK_STR(t, "", found,
+				     "processes in the sandbox that hold the host's secret");
 	}
 	unsetenv(name);
 	if (sandbox.ops)
-		SP_CHECK_OK(t, sp_sandbox_destroy(&sandbox, sp_case_cancel(t), &err), &err, "destroy");
+		SP_CHECK_OK(t, sp_sandbox_destroy(&sandbox, sp_case_cancel(t), &err), &err,
+			    "destroy");
 }
 
 /* Stands in for git: notes its arguments, and proves that the token came. */
 #define GIT                                                                                        \
 	"#!/bin/sh\n"                                                                              \
-	"printf \"%%s\\n\" \"$@\" >>%1$s/argv\n"                                                     \
+	"printf \"%%s\\n\" \"$@\" >>%1$s/argv\n"                                                   \
 	"env -0 | grep -az ^GIT_ASKPASS_TOKEN= | cksum >%1$s/token\n"
 
 void env_secret_git(struct sp_case *t)
@@ -363,7 +381,9 @@ void env_secret_git(struct sp_case *t)
 	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "git", &place));
 	env_secret_make(t, &token);
 	expected.value = token.canary.text;
-	old = sp_sh_out(t, sandbox, "printf %%s '" GIT "' >%1$s/git; chmod 755 %1$s/git; echo \"$PATH\"", place.dir);
+	old = sp_sh_out(t, sandbox,
+			"printf %%s '" GIT "' >%1$s/git; chmod 755 %1$s/git; echo \"$PATH\"",
+			place.dir);
 	SP_REQUIRE(old);
 	path.value = sp_case_format(t, "%s:%s", place.dir, old);
 	SP_REQUIRE(env_set_ok(t, sandbox, &path, 1, SP_HERE, "env_set of PATH"));
@@ -378,10 +398,12 @@ void env_secret_git(struct sp_case *t)
 		return;
 	}
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "clone"));
-	SP_REQUIRE(env_found(t, sp_sh_out(t, sandbox, "cat %s/token", place.dir), &expected, 1, SP_HERE,
-			     "git itself"));
+	SP_REQUIRE(env_found(t, sp_sh_out(t, sandbox, "cat %s/token", place.dir), &expected, 1,
+			     SP_HERE, "git itself"));
 	argv = sp_sh_out(t, sandbox, "cat %s/argv", place.dir);
-	SP_REQUIRE(argv && SP_CHECK(t, strstr(argv, "clone") != NULL, "git was told to clone: %s", argv));
-	SP_REQUIRE(sp_canary_check_absent(t, &token.canary, argv, strlen(argv), SP_HERE, "git's arguments"));
+	SP_REQUIRE(argv &&
+		   SP_CHECK(t, strstr(argv, "clone") != NULL, "git was told to clone: %s", argv));
+	SP_REQUIRE(sp_canary_check_absent(t, &token.canary, argv, strlen(argv), SP_HERE,
+					  "git's arguments"));
 	env_check_no_file(t, sandbox, &token, SP_HERE, "after git");
 }

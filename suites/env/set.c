@@ -16,7 +16,8 @@ void env_set_merges(struct sp_case *t)
 	SP_REQUIRE(env_set_ok(t, sandbox, second, 2, SP_HERE, "a second env_set"));
 	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, both, 3, SP_HERE, "after the second env_set"));
 	SP_REQUIRE(env_set_ok(t, sandbox, NULL, 0, SP_HERE, "an env_set of nothing"));
-	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, both, 3, SP_HERE, "after an env_set of nothing"));
+	SP_REQUIRE(
+		env_arrive(t, sandbox, NULL, 0, both, 3, SP_HERE, "after an env_set of nothing"));
 	SP_REQUIRE(env_set_ok(t, sandbox, twice, 2, SP_HERE, "an env_set with one name twice"));
 	env_arrive(t, sandbox, NULL, 0, &twice[1], 1, SP_HERE, "the later of two");
 }
@@ -24,7 +25,9 @@ void env_set_merges(struct sp_case *t)
 void env_set_call_wins(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	const struct sp_env base[] = { { "SP_A", "base" }, { "SP_B", "base" }, { "SP_ONLY", NULL } };
+	const struct sp_env base[] = { { "SP_A", "base" },
+				       { "SP_B", "base" },
+				       { "SP_ONLY", NULL } };
 	const struct sp_env call[] = { { "SP_A", "call" }, { "SP_B", "" }, { "SP_ONLY", "call" } };
 
 	SP_REQUIRE(sandbox && env_set_ok(t, sandbox, base, 2, SP_HERE, "env_set"));
@@ -53,7 +56,9 @@ static bool every_path(struct sp_case *t, struct sp_sandbox *handle, const struc
 
 void env_set_create(struct sp_case *t)
 {
-	const struct sp_env base[] = { { "SP_BASE", "base" }, { "FOO", "odd name" }, { "lower_case", "x" } };
+	const struct sp_env base[] = { { "SP_BASE", "base" },
+				       { "FOO", "odd name" },
+				       { "lower_case", "x" } };
 	struct sp_sandbox sandbox SP_HANDLE = env_create(t, base, 3);
 	struct sp_error err = SP_ERROR_INIT;
 
@@ -89,7 +94,8 @@ void env_set_shared(struct sp_case *t)
 	SP_REQUIRE(other.ops && env_arrive(t, &other, NULL, 0, &first, 1, SP_HERE,
 					   "a handle that found the sandbox later"));
 	SP_REQUIRE(env_set_ok(t, &other, &today, 1, SP_HERE, "env_set through the other handle"));
-	env_arrive(t, sandbox, NULL, 0, &today, 1, SP_HERE, "the first handle after a rotation by the other");
+	env_arrive(t, sandbox, NULL, 0, &today, 1, SP_HERE,
+		   "the first handle after a rotation by the other");
 }
 
 /* Sets a secret and rotates it; what was is nowhere any more. */
@@ -205,11 +211,14 @@ void env_set_lost(struct sp_case *t)
 		return;
 	}
 	SP_REQUIRE(env_set_ok(t, sandbox, vars, 2, SP_HERE, "env_set"));
-	SP_REQUIRE(sp_sh_ok(t, sandbox, "find %s -xdev -type f -delete; find %s -xdev -mindepth 1 -type d "
-			    "-empty -delete; true", memory, memory));
+	SP_REQUIRE(sp_sh_ok(t, sandbox,
+			    "find %s -xdev -type f -delete; find %s -xdev -mindepth 1 -type d "
+			    "-empty -delete; true",
+			    memory, memory));
 	options.command = env_command(t, vars, 2);
 	options.cancel = sp_case_cancel(t);
 	rc = sp_sandbox_exec(sandbox, &options, &result, &err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "a command after the loss"));
-	env_found(t, (char *)result.stdout_bytes.data, vars, 2, SP_HERE, "a command after the loss");
+	env_found(t, (char *)result.stdout_bytes.data, vars, 2, SP_HERE,
+		  "a command after the loss");
 }

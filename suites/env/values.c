@@ -86,7 +86,10 @@ void env_value_many(struct sp_case *t)
 
 /* ---- More than fits ---- */
 
-/* Refused with nothing done, or delivered whole: never cut, never a sandbox in which no program runs. */
+/*
+ * Refused with nothing done, or delivered whole: never cut, never a
+ * sandbox in which no program runs.
+ */
 static void refused_or_whole(struct sp_case *t, const struct sp_env *vars, size_t n)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
@@ -116,7 +119,8 @@ static void refused_or_whole(struct sp_case *t, const struct sp_env *vars, size_
 	if (rc)
 		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set of more than can be handed over");
 	else
-		SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "accepted by env_set"));
+		SP_REQUIRE(
+			env_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "accepted by env_set"));
 	SP_REQUIRE(sp_sh_ok(t, sandbox, "env true"));
 	env_arrive(t, sandbox, NULL, 0, &before, 1, SP_HERE, "what was set before");
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Outcomes: what a call answers when it was cancelled, cut off, or the platform failed around it. */
+/*
+ * Outcomes: what a call answers when it was cancelled, cut off, or the platform failed around it.
+ */
 #include <string.h>
 
 #include <base/clock.h>
@@ -29,8 +31,10 @@ void exec_cancel_unused(struct sp_case *t)
 	options.cancel = cancel;
 	SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = "ran\n", .code = 2 }, SP_HERE,
 			      "a command with a cancel that nobody fires"));
-	SP_CHECK_INT(t, 0, (long long)sp_cancel_watchers(cancel), "watchers left on the cancel of a finished command");
-	SP_CHECK_INT(t, 1, (long long)sp_cancel_refs(cancel), "references left on the cancel of a finished command");
+	SP_CHECK_INT(t, 0, (long long)sp_cancel_watchers(cancel),
+		     "watchers left on the cancel of a finished command");
+	SP_CHECK_INT(t, 1, (long long)sp_cancel_refs(cancel),
+		     "references left on the cancel of a finished command");
 }
 
 void exec_deadline_is_no_success(struct sp_case *t)
@@ -42,27 +46,33 @@ void exec_deadline_is_no_success(struct sp_case *t)
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_call_result *result;
 
-	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "late", &place) && sp_fifo_make(&place, "here", &here));
-	options = exec_options(t, sp_case_format(t, "trap 'exit 0' TERM; echo here >%s; %s & wait", here.path, place.hold));
+	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "late", &place) &&
+		   sp_fifo_make(&place, "here", &here));
+	options = exec_options(t, sp_case_format(t, "trap 'exit 0' TERM; echo here >%s; %s & wait",
+						 here.path, place.hold));
 	call = sp_call_exec(t, sandbox, &options);
 	SP_REQUIRE(call && sp_fifo_take(&here));
 	/* A deadline in the past: it fires now, and nobody waits for it. */
 	sp_cancel_set_deadline(sp_call_cancel(call), 1);
 	result = sp_call_join(call);
-	SP_CHECK_CODE(t, SP_TIMED_OUT, result->rc, &result->err, "exec of a command that ran past its deadline");
+	SP_CHECK_CODE(t, SP_TIMED_OUT, result->rc, &result->err,
+		      "exec of a command that ran past its deadline");
 }
 
 void exec_deadline_none_sent(struct sp_case *t)
 {
 	struct sp_control *control = sp_case_control(t);
-	struct sp_control_requests requests SP_CLEANUP(sp_control_requests_done) = SP_CONTROL_REQUESTS_INIT;
+	struct sp_control_requests requests SP_CLEANUP(sp_control_requests_done) =
+		SP_CONTROL_REQUESTS_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	bool seen = false;
 
 	SP_REQUIRE(control && sp_case_sandbox(t) && sp_count_forget_requests(t));
-	SP_REQUIRE(command_gives(t, "echo ran", &(struct expected){ .out = "ran\n" }, SP_HERE, "a command without a deadline"));
+	SP_REQUIRE(command_gives(t, "echo ran", &(struct expected){ .out = "ran\n" }, SP_HERE,
+				 "a command without a deadline"));
 	if (control->ops->requests(control->self, true, &requests, &err)) {
-		sp_case_error(t, SP_HERE, "the back end did not say what it received: %s", err.message);
+		sp_case_error(t, SP_HERE, "the back end did not say what it received: %s",
+			      err.message);
 		return;
 	}
 	for (size_t i = 0; i < requests.len; i++) {
@@ -70,9 +80,11 @@ void exec_deadline_none_sent(struct sp_case *t)
 		const char *body = request->body.data ? (const char *)request->body.data : "";
 
 		seen = seen || strstr(body, "\"command\"");
-		SP_CHECK(t, !strcasestr(body, "timeout") && !strcasestr(request->target, "timeout") &&
-				    !strcasestr(request->headers ? request->headers : "", "timeout"),
-			 "no deadline is sent when none was given, but %s %s carries one", request->method, request->target);
+		SP_CHECK(t,
+			 !strcasestr(body, "timeout") && !strcasestr(request->target, "timeout") &&
+				 !strcasestr(request->headers ? request->headers : "", "timeout"),
+			 "no deadline is sent when none was given, but %s %s carries one",
+			 request->method, request->target);
 	}
 	SP_CHECK(t, seen, "the start of the command is among the requests");
 }
@@ -107,8 +119,8 @@ void exec_outcome_cut_stream(struct sp_case *t)
 		SP_REQUIRE(SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, rc, &err, "exec whose stream %s",
 					 hows[i] == SP_FAIL_CUT ? "broke off before the exit code"
 								: "ended without an exit code"));
-		SP_REQUIRE(command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" }, SP_HERE,
-					 "the next command"));
+		SP_REQUIRE(command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" },
+					 SP_HERE, "the next command"));
 	}
 }
 
@@ -123,7 +135,10 @@ void exec_outcome_all_waiters(struct sp_case *t)
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 
 	SP_REQUIRE(sandbox && sp_case_control(t) && break_next(t, SP_FAIL_CUT));
-	/* The gate makes the failure this command's: the round trips below come to their exits after it. */
+	/*
+	 * The gate makes the failure this command's: the round trips below
+	 * come to their exits after it.
+	 */
 	SP_REQUIRE(sp_gate_shut(t, sandbox, SP_STEP_EXIT, SP_BEFORE, &gate));
 	SP_REQUIRE(sp_spawn(t, sandbox, &child, "echo begun; exit 0") && sp_gate_await(&gate));
 	first = sp_call_wait(t, &child.process);
@@ -133,17 +148,19 @@ void exec_outcome_all_waiters(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(calls); i++) {
 		struct sp_call_result *result;
 
-		SP_REQUIRE(SP_CHECK(t, !sp_rounds_pending(t, sandbox, *calls[i]), "waiter %zu of a broken stream settles", i + 1));
+		SP_REQUIRE(SP_CHECK(t, !sp_rounds_pending(t, sandbox, *calls[i]),
+				    "waiter %zu of a broken stream settles", i + 1));
 		SP_REQUIRE(!sp_case_failed(t));
 		result = sp_call_join(*calls[i]);
-		SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, result->rc, &result->err, "waiter %zu of a broken stream", i + 1);
+		SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, result->rc, &result->err,
+			      "waiter %zu of a broken stream", i + 1);
 	}
 }
 
 void exec_outcome_survives_later_failures(struct sp_case *t)
 {
-	static const enum sp_control_step steps[] = { SP_STEP_MINT_RUN, SP_STEP_GET, SP_STEP_LIST, SP_STEP_MINT_DOWNLOAD,
-						      SP_STEP_DOWNLOAD };
+	static const enum sp_control_step steps[] = { SP_STEP_MINT_RUN, SP_STEP_GET, SP_STEP_LIST,
+						      SP_STEP_MINT_DOWNLOAD, SP_STEP_DOWNLOAD };
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_control *control = sp_case_control(t);
 	struct sp_exec_options options = exec_options(t, "printf whole; exit 11");
@@ -158,14 +175,17 @@ void exec_outcome_survives_later_failures(struct sp_case *t)
 	/* From now on the platform answers nothing but the rest of this stream. */
 	for (size_t i = 0; i < SP_COUNT(steps); i++)
 		if (control->ops->fail(control->self, steps[i], 0, SP_FAIL_STATUS, 503, &err))
-			sp_case_error(t, SP_HERE, "the back end cannot fail a step: %s", err.message);
+			sp_case_error(t, SP_HERE, "the back end cannot fail a step: %s",
+				      err.message);
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
 	for (size_t i = 0; i < SP_COUNT(steps); i++)
 		(void)control->ops->fail(control->self, steps[i], 0, -1, 0, NULL);
-	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "exec whose result had arrived before the platform failed"));
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err,
+			       "exec whose result had arrived before the platform failed"));
 	SP_CHECK_INT(t, 11, result->exec.exit_code, "its code");
-	SP_CHECK_BYTES(t, "whole", 5, result->exec.stdout_bytes.data, result->exec.stdout_bytes.len, "its output");
+	SP_CHECK_BYTES(t, "whole", 5, result->exec.stdout_bytes.data, result->exec.stdout_bytes.len,
+		       "its output");
 }
 
 void exec_wake_runs(struct sp_case *t)
@@ -180,7 +200,9 @@ void exec_wake_runs(struct sp_case *t)
 		sp_case_error(t, SP_HERE, "the back end cannot suspend: %s", err.message);
 		return;
 	}
-	SP_REQUIRE(command_gives(t, sp_case_format(t, "%s; echo ran", mark.shell), &(struct expected){ .out = "ran\n" },
-				 SP_HERE, "the first command after a suspension"));
-	sp_mark_check(&mark, true, SP_HERE, "the effect of a command that was accepted by a suspended sandbox");
+	SP_REQUIRE(command_gives(t, sp_case_format(t, "%s; echo ran", mark.shell),
+				 &(struct expected){ .out = "ran\n" }, SP_HERE,
+				 "the first command after a suspension"));
+	sp_mark_check(&mark, true, SP_HERE,
+		      "the effect of a command that was accepted by a suspended sandbox");
 }

@@ -14,11 +14,12 @@
 
 void exec_output_apart(struct sp_case *t)
 {
-	SP_REQUIRE(command_gives(t, "echo O; echo E >&2", &(struct expected){ .out = "O\n", .err = "E\n" },
-				 SP_HERE, "a command that succeeds"));
+	SP_REQUIRE(command_gives(t, "echo O; echo E >&2",
+				 &(struct expected){ .out = "O\n", .err = "E\n" }, SP_HERE,
+				 "a command that succeeds"));
 	SP_REQUIRE(command_gives(t, "echo O; echo E >&2; exit 3",
-				 &(struct expected){ .out = "O\n", .err = "E\n", .code = 3 }, SP_HERE,
-				 "a command that fails"));
+				 &(struct expected){ .out = "O\n", .err = "E\n", .code = 3 },
+				 SP_HERE, "a command that fails"));
 	command_gives(t, "echo only >&2", &(struct expected){ .out = "", .err = "only\n" }, SP_HERE,
 		      "a command that writes to stderr only");
 }
@@ -41,10 +42,11 @@ void exec_output_undecorated(struct sp_case *t)
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
-		SP_REQUIRE(command_gives(t, rows[i].command, &(struct expected){ .out = rows[i].out },
-					 SP_HERE, rows[i].command));
-	command_gives(t, "printf 'a\\000b'", &(struct expected){ .out = "a\0b", .out_len = 3 }, SP_HERE,
-		      "a NUL in the output");
+		SP_REQUIRE(command_gives(t, rows[i].command,
+					 &(struct expected){ .out = rows[i].out }, SP_HERE,
+					 rows[i].command));
+	command_gives(t, "printf 'a\\000b'", &(struct expected){ .out = "a\0b", .out_len = 3 },
+		      SP_HERE, "a NUL in the output");
 }
 
 /* U+00E9, U+20AC and U+1F600: two, three and four bytes. */
@@ -64,8 +66,8 @@ static const char *stepwise(struct sp_case *t, const struct sp_fifo *go, const c
 }
 
 /* Reads until `want` bytes are there. */
-static bool read_exactly(struct sp_case *t, struct sp_spawned *child, enum sp_stream stream, const char *want,
-			 size_t len)
+static bool read_exactly(struct sp_case *t, struct sp_spawned *child, enum sp_stream stream,
+			 const char *want, size_t len)
 {
 	char got[16];
 	size_t have = 0;
@@ -73,8 +75,8 @@ static bool read_exactly(struct sp_case *t, struct sp_spawned *child, enum sp_st
 	while (have < len) {
 		struct sp_error err = SP_ERROR_INIT;
 		size_t n = 0;
-		int rc = sp_process_read(&child->process, stream, got + have, sizeof(got) - have, &n,
-					 sp_case_cancel(t), &err);
+		int rc = sp_process_read(&child->process, stream, got + have, sizeof(got) - have,
+					 &n, sp_case_cancel(t), &err);
 
 		if (!SP_CHECK_OK(t, rc, &err, "reading a character") ||
 		    !SP_CHECK(t, n > 0, "the stream goes on while the command does"))
@@ -84,7 +86,8 @@ static bool read_exactly(struct sp_case *t, struct sp_spawned *child, enum sp_st
 	return SP_CHECK_BYTES(t, want, len, got, have, "the character arrives whole");
 }
 
-static void split_on(struct sp_case *t, enum sp_stream stream, const char *redirection, const char *name)
+static void split_on(struct sp_case *t, enum sp_stream stream, const char *redirection,
+		     const char *name)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_place place SP_PLACE = SP_PLACE_INIT;
@@ -93,7 +96,8 @@ static void split_on(struct sp_case *t, enum sp_stream stream, const char *redir
 	struct sp_fifo go;
 	const char *at = characters;
 
-	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, name, &place) && sp_fifo_make(&place, "go", &go));
+	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, name, &place) &&
+		   sp_fifo_make(&place, "go", &go));
 	SP_REQUIRE(sp_spawn(t, sandbox, &child, "%s", stepwise(t, &go, redirection)));
 	for (size_t width = 2; width <= 4; width++) {
 		/* The head of a character is no character yet: only its last byte brings it. */
@@ -131,8 +135,11 @@ void exec_output_invalid_bytes(struct sp_case *t)
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
 		SP_REQUIRE(command_gives(t, rows[i].command,
-					 &(struct expected){ .out = utf8 ? rows[i].text : rows[i].raw }, SP_HERE,
-					 utf8 ? "invalid UTF-8 becomes U+FFFD" : "every byte arrives as it is"));
+					 &(struct expected){ .out = utf8 ? rows[i].text
+									 : rows[i].raw },
+					 SP_HERE,
+					 utf8 ? "invalid UTF-8 becomes U+FFFD"
+					      : "every byte arrives as it is"));
 }
 
 /* What `awk` prints for numbered lines from 0 to n - 1. */
@@ -157,12 +164,15 @@ void exec_output_last_bytes(struct sp_case *t)
 	sp_buf_add(&want, lines, len);
 	sp_buf_adds(&want, nonce);
 	for (int i = 0; i < 5; i++)
-		SP_REQUIRE(command_gives(
-			t,
-			sp_case_format(t, "awk 'BEGIN{for(i=0;i<%d;i++)printf \"%%07d\\n\",i}'; printf %%s %s",
-				       LINES, nonce),
-			&(struct expected){ .out = sp_buf_str(&want), .out_len = want.len }, SP_HERE,
-			"everything up to the last byte before the exit"));
+		SP_REQUIRE(command_gives(t,
+					 sp_case_format(t,
+							"awk 'BEGIN{for(i=0;i<%d;i++)printf "
+							"\"%%07d\\n\",i}'; printf %%s %s",
+							LINES, nonce),
+					 &(struct expected){ .out = sp_buf_str(&want),
+							     .out_len = want.len },
+					 SP_HERE,
+					 "everything up to the last byte before the exit"));
 }
 
 void exec_output_withheld_end(struct sp_case *t)
@@ -181,7 +191,8 @@ void exec_output_withheld_end(struct sp_case *t)
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
 	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "exec answers"));
-	SP_CHECK_BYTES(t, "firstlast", 9, result->exec.stdout_bytes.data, result->exec.stdout_bytes.len,
+	SP_CHECK_BYTES(t, "firstlast", 9, result->exec.stdout_bytes.data,
+		       result->exec.stdout_bytes.len,
 		       "the output that came after the command's end");
 	SP_CHECK_INT(t, 9, result->exec.exit_code, "the exit code that came last");
 }
@@ -211,6 +222,6 @@ void exec_output_instant(struct sp_case *t)
 
 	for (int i = 0; i < TIMES; i++)
 		SP_REQUIRE(command_gives(t, sp_case_format(t, "printf %d", i),
-					 &(struct expected){ .out = sp_case_format(t, "%d", i) }, SP_HERE,
-					 "a command that ends at once"));
+					 &(struct expected){ .out = sp_case_format(t, "%d", i) },
+					 SP_HERE, "a command that ends at once"));
 }

@@ -20,9 +20,11 @@ void exec_cwd_default(struct sp_case *t)
 	SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = root }, SP_HERE,
 			      "a command without a folder starts in the workspace root"));
 	options.cwd = "/workspace";
-	SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = root }, SP_HERE, "/workspace is the workspace root"));
+	SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = root }, SP_HERE,
+			      "/workspace is the workspace root"));
 	options.cwd = "/";
-	exec_gives(t, &options, &(struct expected){ .out = "/\n" }, SP_HERE, "another absolute folder is itself");
+	exec_gives(t, &options, &(struct expected){ .out = "/\n" }, SP_HERE,
+		   "another absolute folder is itself");
 }
 
 /* The folder is refused: an error that names it, and no effect. */
@@ -41,8 +43,10 @@ static void refused_folder(struct sp_case *t, const char *cwd, const char *name)
 	options.cwd = cwd;
 	rc = sp_sandbox_exec(sandbox, &options, &result, &err);
 	SP_CHECK_CODE(t, SP_NOT_FOUND, rc, &err, "exec in %s", cwd);
-	SP_CHECK(t, strstr(err.message, cwd) != NULL, "the error names the folder %s, but says \"%s\"", cwd, err.message);
-	SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE, "the effect of a command whose folder is missing"));
+	SP_CHECK(t, strstr(err.message, cwd) != NULL,
+		 "the error names the folder %s, but says \"%s\"", cwd, err.message);
+	SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE,
+				 "the effect of a command whose folder is missing"));
 
 	if (!sp_case_capabilities(t)->background_processes)
 		return;
@@ -58,7 +62,8 @@ static void refused_folder(struct sp_case *t, const char *cwd, const char *name)
 	} else {
 		SP_CHECK_CODE(t, SP_NOT_FOUND, rc, &err, "spawn in %s", cwd);
 	}
-	sp_mark_check(&mark, false, SP_HERE, "the effect of a spawned command whose folder is missing");
+	sp_mark_check(&mark, false, SP_HERE,
+		      "the effect of a spawned command whose folder is missing");
 }
 
 void exec_cwd_missing(struct sp_case *t)
@@ -77,7 +82,8 @@ void exec_cwd_missing(struct sp_case *t)
 void exec_cwd_odd_names(struct sp_case *t)
 {
 	static const char *const names[] = {
-		"a b", "it's", "\"q\"", "$HOME", "`id`", "a\nb", "-n", "*", "\xc3\xa9", " lead", "trail ", "back\\slash", "#x",
+		"a b", "it's", "\"q\"", "$HOME", "`id`", "a\nb", "-n", "*", "\xc3\xa9", " lead",
+		"trail ", "back\\slash", "#x",
 	};
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	const char *base = sp_case_format(t, "/tmp/%s-odd", sp_case_unique(t));
@@ -92,8 +98,9 @@ void exec_cwd_odd_names(struct sp_case *t)
 		sp_buf_add_shell(&make, path);
 		SP_REQUIRE(sp_sh_ok(t, sandbox, "%s", sp_buf_str(&make)));
 		options.cwd = path;
-		if (!exec_gives(t, &options, &(struct expected){ .out = sp_case_format(t, "%s\n", path) }, SP_HERE,
-				"a folder with an odd name"))
+		if (!exec_gives(t, &options,
+				&(struct expected){ .out = sp_case_format(t, "%s\n", path) },
+				SP_HERE, "a folder with an odd name"))
 			break;
 	}
 	sp_sh_ok(t, sandbox, "rm -rf '%s'", base);
@@ -102,13 +109,15 @@ void exec_cwd_odd_names(struct sp_case *t)
 void exec_env_one_command(struct sp_case *t)
 {
 	static const struct sp_env env[] = { { "SP_ONE", "first" }, { "SP_TWO", "" } };
-	struct sp_exec_options options = exec_options(t, "echo ${SP_ONE-unset} ${SP_TWO-unset}. ${#SP_TWO}");
+	struct sp_exec_options options =
+		exec_options(t, "echo ${SP_ONE-unset} ${SP_TWO-unset}. ${#SP_TWO}");
 
 	options.env = env;
 	options.n_env = SP_COUNT(env);
 	SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = "first . 0\n" }, SP_HERE,
 			      "variables given to one command"));
-	SP_REQUIRE(command_gives(t, options.command, &(struct expected){ .out = "unset unset. 0\n" }, SP_HERE,
+	SP_REQUIRE(command_gives(t, options.command,
+				 &(struct expected){ .out = "unset unset. 0\n" }, SP_HERE,
 				 "the next command has none of them"));
 	if (sp_case_capabilities(t)->background_processes) {
 		struct sp_spawned child SP_SPAWNED = SP_SPAWNED_INIT;
@@ -116,21 +125,24 @@ void exec_env_one_command(struct sp_case *t)
 
 		SP_REQUIRE(sp_spawn_with(t, sp_case_sandbox(t), &child, &options) &&
 			   sp_spawned_read(&child, SP_STDOUT, 4096, &out));
-		SP_CHECK_BYTES(t, "first . 0\n", 10, out.data, out.len, "variables given to one spawned command");
+		SP_CHECK_BYTES(t, "first . 0\n", 10, out.data, out.len,
+			       "variables given to one spawned command");
 	}
 }
 
 void exec_env_exact_values(struct sp_case *t)
 {
 	static const char *const values[] = {
-		"plain", "", " ", "a b", "it's", "\"q\"", "$HOME", "`id`", "$(id)", "\\", "\\n", "a\nb", "a\nexport SP_EVIL=1", "\n",
-		"tail\n", "-n", "--", "*", "a=b", "#c", "\t", "\xc3\xa9\xf0\x9f\x98\x80", "\x01\x7f", "!x", "~", "{a,b}",
+		"plain", "", " ", "a b", "it's", "\"q\"", "$HOME", "`id`", "$(id)", "\\", "\\n",
+		"a\nb", "a\nexport SP_EVIL=1", "\n", "tail\n", "-n", "--", "*", "a=b", "#c", "\t",
+		"\xc3\xa9\xf0\x9f\x98\x80", "\x01\x7f", "!x", "~", "{a,b}",
 		"-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n",
 	};
 
 	for (size_t i = 0; i < SP_COUNT(values); i++) {
 		struct sp_env env = { "SP_VALUE", values[i] };
-		struct sp_exec_options options = exec_options(t, "printf %s \"$SP_VALUE\"; printf %s \"${SP_EVIL-}\"");
+		struct sp_exec_options options =
+			exec_options(t, "printf %s \"$SP_VALUE\"; printf %s \"${SP_EVIL-}\"");
 
 		options.env = &env;
 		options.n_env = 1;
@@ -142,8 +154,8 @@ void exec_env_exact_values(struct sp_case *t)
 void exec_env_refused_names(struct sp_case *t)
 {
 	static const char *const names[] = {
-		"", "A B", "A=B", "A;touch x", "A$(id)", "MY-KEY", "1A", "A\nB", "UID", "EUID", "PPID", "SHELLOPTS", "BASHOPTS",
-		"BASH_VERSINFO",
+		"", "A B", "A=B", "A;touch x", "A$(id)", "MY-KEY", "1A", "A\nB", "UID", "EUID",
+		"PPID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO",
 	};
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_mark mark SP_MARK = SP_MARK_INIT;
@@ -159,8 +171,11 @@ void exec_env_refused_names(struct sp_case *t)
 		options.env = &env;
 		options.n_env = 1;
 		rc = sp_sandbox_exec(sandbox, &options, &result, &err);
-		SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err, "exec with the variable name \"%s\"", names[i]));
-		SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE, "the effect of a command whose variable was refused"));
+		SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err,
+					 "exec with the variable name \"%s\"", names[i]));
+		SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE,
+					 "the effect of a command whose variable was refused"));
 	}
-	command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" }, SP_HERE, "the next command");
+	command_gives(t, "echo fine", &(struct expected){ .out = "fine\n" }, SP_HERE,
+		      "the next command");
 }

@@ -32,11 +32,15 @@ void exec_shell_posix(struct sp_case *t)
 
 	SP_REQUIRE(sandbox);
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
-		SP_REQUIRE(command_gives(t, rows[i].command, &(struct expected){ .out = rows[i].out }, SP_HERE,
+		SP_REQUIRE(command_gives(t, rows[i].command,
+					 &(struct expected){ .out = rows[i].out }, SP_HERE,
 					 rows[i].command));
 	/* What the journal stands on: append, and read from a byte on. */
 	command_gives(t,
-		      sp_case_format(t, "f=/tmp/%s; echo one >>$f; echo two >>$f; tail -c +5 $f; rm -f $f", name),
+		      sp_case_format(t,
+				     "f=/tmp/%s; echo one >>$f; echo two >>$f; tail -c +5 $f; rm "
+				     "-f $f",
+				     name),
 		      &(struct expected){ .out = "two\n" }, SP_HERE, "append and tail -c");
 }
 
@@ -45,43 +49,57 @@ void exec_shell_no_terminal(struct sp_case *t)
 	enum { LEN = 5000 };
 	struct sp_buf want SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
-	SP_REQUIRE(command_gives(t, "for fd in 0 1 2; do if test -t $fd; then echo terminal; else echo none; fi; done",
+	SP_REQUIRE(command_gives(t,
+				 "for fd in 0 1 2; do if test -t $fd; then echo terminal; else "
+				 "echo none; fi; done",
 				 &(struct expected){ .out = "none\nnone\nnone\n" }, SP_HERE,
 				 "the three standard descriptors"));
-	SP_REQUIRE(command_gives(t, "printf 'a\\nb\\n'", &(struct expected){ .out = "a\nb\n" }, SP_HERE,
-				 "a newline stays one byte"));
-	SP_REQUIRE(command_gives(t, "if (: </dev/tty) 2>/dev/null; then echo terminal; else echo none; fi",
-				 &(struct expected){ .out = "none\n" }, SP_HERE, "the controlling terminal"));
+	SP_REQUIRE(command_gives(t, "printf 'a\\nb\\n'", &(struct expected){ .out = "a\nb\n" },
+				 SP_HERE, "a newline stays one byte"));
+	SP_REQUIRE(command_gives(t,
+				 "if (: </dev/tty) 2>/dev/null; then echo terminal; else echo "
+				 "none; fi",
+				 &(struct expected){ .out = "none\n" }, SP_HERE,
+				 "the controlling terminal"));
 	for (int i = 0; i < LEN; i++)
 		sp_buf_addc(&want, 'w');
-	command_gives(t, "printf '%05000d' 0 | tr 0 w", &(struct expected){ .out = sp_buf_str(&want), .out_len = want.len },
-		      SP_HERE, "a line of 5,000 characters is not wrapped");
+	command_gives(t, "printf '%05000d' 0 | tr 0 w",
+		      &(struct expected){ .out = sp_buf_str(&want), .out_len = want.len }, SP_HERE,
+		      "a line of 5,000 characters is not wrapped");
 }
 
 void exec_shell_no_profile(struct sp_case *t)
 {
-	static const char files[] = ".profile .bash_profile .bash_login .bashrc .bash_logout .env .shrc";
+	static const char files[] =
+		".profile .bash_profile .bash_login .bashrc .bash_logout .env .shrc";
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_mark mark SP_MARK = SP_MARK_INIT;
 
 	SP_REQUIRE(sandbox && sp_mark_make(t, sandbox, "profile", &mark));
 	SP_REQUIRE(sp_sh_ok(t, sandbox,
-			    "cd \"$HOME\" && for f in %s; do printf '%%s\\n' 'echo planted' 'echo planted >&2' "
+			    "cd \"$HOME\" && for f in %s; do printf '%%s\\n' 'echo planted' 'echo "
+			    "planted >&2' "
 			    "'%s' 'read -r eaten' 'PLANTED=1' >\"$f\" || exit 1; done",
 			    files, mark.shell));
-	/* The planted files are live: a login shell does what they say. One command, so that nothing comes between. */
+	/*
+	 * The planted files are live: a login shell does what they say. One command,
+	 * so that nothing comes between.
+	 */
 	SP_REQUIRE(sp_sh_ok(t, sandbox,
-			    "{ bash -lc : </dev/null | grep -q planted || sh -lc : </dev/null | grep -q planted; } && "
+			    "{ bash -lc : </dev/null | grep -q planted || sh -lc : </dev/null | "
+			    "grep -q planted; } && "
 			    "test -e %s && rm -f %s",
 			    mark.path, mark.path));
-	SP_REQUIRE(command_gives(t, "echo clean ${PLANTED-unset}", &(struct expected){ .out = "clean unset\n" }, SP_HERE,
+	SP_REQUIRE(command_gives(t, "echo clean ${PLANTED-unset}",
+				 &(struct expected){ .out = "clean unset\n" }, SP_HERE,
 				 "a command beside planted profiles"));
 	sp_mark_check(&mark, false, SP_HERE, "the effect of a planted profile");
 }
 
 void exec_shell_no_state(struct sp_case *t)
 {
-	static const char probe[] = "pwd; umask; echo $-; echo ${LEFT-unset}; trap; set -o | grep -c 'on$'; echo ok";
+	static const char probe[] =
+		"pwd; umask; echo $-; echo ${LEFT-unset}; trap; set -o | grep -c 'on$'; echo ok";
 	static const struct {
 		const char *command;
 		int code;
@@ -105,11 +123,13 @@ void exec_shell_no_state(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		const char *after;
 
-		SP_REQUIRE(command_gives(t, rows[i].command, &(struct expected){ .out = "", .code = rows[i].code },
+		SP_REQUIRE(command_gives(t, rows[i].command,
+					 &(struct expected){ .out = "", .code = rows[i].code },
 					 SP_HERE, rows[i].command));
 		after = sp_sh_out(t, sandbox, "%s", probe);
 		SP_REQUIRE(after);
-		SP_REQUIRE(SP_CHECK_STR(t, before, after, "a command after \"%s\" starts as one before it",
+		SP_REQUIRE(SP_CHECK_STR(t, before, after,
+					"a command after \"%s\" starts as one before it",
 					rows[i].command));
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command's text: any characters, any length, any ending, and nothing in its output is taken for ours. */
+/*
+ * The command's text: any characters, any length, any ending, and nothing in
+ * its output is taken for ours.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,10 @@
 
 void exec_text_quotes(struct sp_case *t)
 {
-	/* Each word is passed to printf as the shell's own quoting says; what comes out is what was meant. */
+	/*
+	 * Each word is passed to printf as the shell's own quoting says; what
+	 * comes out is what was meant.
+	 */
 	static const struct {
 		const char *command;
 		const char *out;
@@ -26,7 +32,8 @@ void exec_text_quotes(struct sp_case *t)
 		{ "printf %s 'a\tb'", "a\tb" },
 		{ "printf %s 'a\nb'", "a\nb" },
 		{ "printf %s 'a\rb'", "a\rb" },
-		{ "printf %s '\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80'", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ "printf %s '\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80'", "\xc3\xa4\xe2\x82\xac\xf0\x9f"
+								      "\x98\x80" },
 		{ "printf %s ''\\'''\\'''", "''" },
 		{ "printf '%s|' '' ' ' \"\"", "| ||" },
 		{ "printf %s '%s %n &amp; <b> {\"a\":1}'", "%s %n &amp; <b> {\"a\":1}" },
@@ -34,11 +41,15 @@ void exec_text_quotes(struct sp_case *t)
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
-		SP_REQUIRE(command_gives(t, rows[i].command, &(struct expected){ .out = rows[i].out }, SP_HERE,
+		SP_REQUIRE(command_gives(t, rows[i].command,
+					 &(struct expected){ .out = rows[i].out }, SP_HERE,
 					 rows[i].command));
 }
 
-/* A command of exactly `len` bytes that prints ok; padded by `fill`, which must be harmless in single or double quotes. */
+/*
+ * A command of exactly `len` bytes that prints ok; padded by `fill`, which must be
+ * harmless in single or double quotes.
+ */
 static bool long_command_gives_ok(struct sp_case *t, size_t len, char fill, char quote)
 {
 	static const char head[] = ": ";
@@ -53,13 +64,15 @@ static bool long_command_gives_ok(struct sp_case *t, size_t len, char fill, char
 	sp_buf_addc(&text, quote);
 	sp_buf_adds(&text, tail);
 	snprintf(what, sizeof(what), "a command of %zu bytes", text.len);
-	return command_gives(t, sp_buf_str(&text), &(struct expected){ .out = "ok" }, SP_HERE, what);
+	return command_gives(t, sp_buf_str(&text), &(struct expected){ .out = "ok" }, SP_HERE,
+			     what);
 }
 
 void exec_text_long(struct sp_case *t)
 {
 	/* Around the kernel's limit for one argument (131,072 with its NUL), and far beyond. */
-	static const size_t lengths[] = { 60000, 130000, 131071, 131072, 131073, 200 * 1024, 1024 * 1024 };
+	static const size_t lengths[] = { 60000,  130000,     131071,	  131072,
+					  131073, 200 * 1024, 1024 * 1024 };
 
 	for (size_t i = 0; i < SP_COUNT(lengths); i++)
 		SP_REQUIRE(long_command_gives_ok(t, lengths[i], 'x', '\''));
@@ -91,13 +104,16 @@ void exec_text_endings(struct sp_case *t)
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
 		SP_REQUIRE(command_gives(t, rows[i].command,
-					 &(struct expected){ .out = rows[i].out, .code = rows[i].code }, SP_HERE,
-					 rows[i].command));
+					 &(struct expected){ .out = rows[i].out,
+							     .code = rows[i].code },
+					 SP_HERE, rows[i].command));
 }
 
 void exec_text_imitations(struct sp_case *t)
 {
-	/* Texts that an implementation could take for its own, its transport's or its platform's. */
+	/*
+	 * Texts that an implementation could take for its own, its transport's or its platform's.
+	 */
 	static const char *const texts[] = {
 		"event: exit\ndata: {\"exit_code\":0}\n\n",
 		"data: {\"stream\":\"stderr\",\"data\":\"x\"}",
@@ -123,7 +139,9 @@ void exec_text_imitations(struct sp_case *t)
 		sp_buf_add_shell(&command, texts[i]);
 		sp_buf_adds(&command, " >&2; exit 1");
 		SP_REQUIRE(command_gives(t, sp_buf_str(&command),
-					 &(struct expected){ .out = texts[i], .err = texts[i], .code = 1 }, SP_HERE,
+					 &(struct expected){
+						 .out = texts[i], .err = texts[i], .code = 1 },
+					 SP_HERE,
 					 "a guest that prints what a platform could have said"));
 	}
 }

@@ -25,7 +25,8 @@ static bool is_prefix(struct sp_case *t, const unsigned char *data, size_t len, 
 
 		snprintf(want, sizeof(want), "%07zu\n", i / LINE);
 		if (memcmp(want, data + i, n) != 0)
-			return SP_CHECK_BYTES(t, want, n, data + i, n, "%s: line %zu", what, i / LINE);
+			return SP_CHECK_BYTES(t, want, n, data + i, n, "%s: line %zu", what,
+					      i / LINE);
 	}
 	return SP_CHECK(t, true, "%s is a prefix", what);
 }
@@ -38,7 +39,8 @@ void exec_output_burst(struct sp_case *t)
 	uint64_t cap = sp_case_capabilities(t)->output_cap;
 
 	if (cap && cap < (uint64_t)lines * LINE) {
-		sp_skip(t, "output_cap is %llu, below the 4 MiB of this burst", (unsigned long long)cap);
+		sp_skip(t, "output_cap is %llu, below the 4 MiB of this burst",
+			(unsigned long long)cap);
 		return;
 	}
 	SP_REQUIRE(sandbox && sp_sh(t, sandbox, &result, LINES_SHELL, lines));
@@ -61,13 +63,16 @@ void exec_output_slow_reader(struct sp_case *t)
 		sp_skip(t, "unread_bound is below the 256 KiB that this case leaves unread");
 		return;
 	}
-	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "slow", &place) && sp_fifo_make(&place, "done", &done));
-	SP_REQUIRE(sp_spawn(t, sandbox, &child, LINES_SHELL "; echo written >%s", lines, done.path));
+	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "slow", &place) &&
+		   sp_fifo_make(&place, "done", &done));
+	SP_REQUIRE(sp_spawn(t, sandbox, &child, LINES_SHELL "; echo written >%s", lines,
+			    done.path));
 	/* The command is through, and nobody has read a byte. */
 	SP_REQUIRE(sp_fifo_take(&done) && sp_spawned_wait(&child, &ended));
 	SP_CHECK_INT(t, 0, ended.code, "code of a command whose output nobody read");
 	SP_REQUIRE(sp_spawned_read(&child, SP_STDOUT, SP_BUF_COMMAND, &bytes));
-	SP_CHECK_INT(t, lines * LINE, (long long)bytes.len, "bytes kept for a reader that came after the end");
+	SP_CHECK_INT(t, lines * LINE, (long long)bytes.len,
+		     "bytes kept for a reader that came after the end");
 	is_prefix(t, bytes.data, bytes.len, "what was kept");
 }
 
@@ -78,12 +83,15 @@ void exec_cap_prefix(struct sp_case *t)
 	uint64_t cap = sp_case_capabilities(t)->output_cap;
 	long long lines = (long long)(cap / LINE) + 16 * 1024;
 
-	SP_REQUIRE(sandbox && sp_sh(t, sandbox, &result, LINES_SHELL "; echo E >&2; exit 5", lines));
+	SP_REQUIRE(sandbox &&
+		   sp_sh(t, sandbox, &result, LINES_SHELL "; echo E >&2; exit 5", lines));
 	SP_CHECK(t, result.stdout_cut, "stdout is reported as cut");
-	SP_CHECK(t, result.stdout_bytes.len <= cap, "no more than the cap of %llu bytes is kept, but %zu were",
+	SP_CHECK(t, result.stdout_bytes.len <= cap,
+		 "no more than the cap of %llu bytes is kept, but %zu were",
 		 (unsigned long long)cap, result.stdout_bytes.len);
-	SP_CHECK(t, result.stdout_bytes.len + 4 > cap, "the cap of %llu bytes is used, but only %zu were kept",
-		 (unsigned long long)cap, result.stdout_bytes.len);
+	SP_CHECK(t, result.stdout_bytes.len + 4 > cap,
+		 "the cap of %llu bytes is used, but only %zu were kept", (unsigned long long)cap,
+		 result.stdout_bytes.len);
 	is_prefix(t, result.stdout_bytes.data, result.stdout_bytes.len, "what is kept");
 	SP_CHECK_BYTES(t, "E\n", 2, result.stderr_bytes.data, result.stderr_bytes.len,
 		       "the other stream has a cap of its own");
@@ -116,14 +124,18 @@ void exec_cap_in_bytes(struct sp_case *t)
 		SP_REQUIRE(sp_sh(t, sandbox, &result,
 				 "LC_ALL=C; printf '%s'; b=$(printf '%s'); "
 				 "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do b=$b$b; done; "
-				 "i=0; while [ $i -lt %llu ]; do printf %%s \"$b\"; i=$((i+1)); done",
-				 pad, rows[i].octal, (unsigned long long)(cap / (32768 * rows[i].width) + 2)));
-		SP_REQUIRE(SP_CHECK(t, result.stdout_cut, "%s: the output is longer than the cap", rows[i].name));
+				 "i=0; while [ $i -lt %llu ]; do printf %%s \"$b\"; i=$((i+1)); "
+				 "done",
+				 pad, rows[i].octal,
+				 (unsigned long long)(cap / (32768 * rows[i].width) + 2)));
+		SP_REQUIRE(SP_CHECK(t, result.stdout_cut, "%s: the output is longer than the cap",
+				    rows[i].name));
 		SP_REQUIRE(SP_CHECK(t, result.stdout_bytes.len <= cap,
 				    "%s: at most %llu bytes are kept, but %zu were", rows[i].name,
 				    (unsigned long long)cap, result.stdout_bytes.len));
 		SP_REQUIRE(SP_CHECK(t, result.stdout_bytes.len + rows[i].width > cap,
-				    "%s: the cap is used up to its last whole character, but %zu bytes were kept",
+				    "%s: the cap is used up to its last whole character, but %zu "
+				    "bytes were kept",
 				    rows[i].name, result.stdout_bytes.len));
 		if (utf8)
 			SP_REQUIRE(SP_CHECK(t,

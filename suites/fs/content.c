@@ -87,11 +87,11 @@ void fs_read_missing(struct sp_case *t)
 
 	SP_REQUIRE(yard_open(t, &y));
 	SP_CHECK_CODE(t, SP_NOT_FOUND,
-		      fs_calls[0].call(y.sandbox, yard_path(&y, "no"), sp_case_cancel(t), &err), &err,
-		      "read of a missing file");
+		      fs_calls[0].call(y.sandbox, yard_path(&y, "no"), sp_case_cancel(t), &err),
+		      &err, "read of a missing file");
 	SP_CHECK_CODE(t, SP_NOT_FOUND,
-		      fs_calls[0].call(y.sandbox, yard_path(&y, "no/no"), sp_case_cancel(t), &err), &err,
-		      "read below a missing folder");
+		      fs_calls[0].call(y.sandbox, yard_path(&y, "no/no"), sp_case_cancel(t), &err),
+		      &err, "read below a missing folder");
 }
 
 void fs_read_folder(struct sp_case *t)

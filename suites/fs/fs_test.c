@@ -33,7 +33,8 @@ static void read_clauses(struct clauses *clauses)
 			line++;
 		if (strncmp(line, "| F", 3) != 0)
 			continue;
-		cr_assert_lt(clauses->len, SP_COUNT(clauses->names), "more clauses than the test holds");
+		cr_assert_lt(clauses->len, SP_COUNT(clauses->names),
+			     "more clauses than the test holds");
 		cr_assert_eq(sscanf(line, "| %7[F0-9] |", clauses->names[clauses->len]), 1,
 			     "a clause's line reads \"| F1 | text |\", not \"%.40s\"", line);
 		clauses->len++;
@@ -67,8 +68,8 @@ Test(fs, ids)
 		cr_expect_eq(strncmp(id, "fs.", 3), 0, "%s begins with the suite's name", id);
 		for (const char *c = id; *c; c++) {
 			dots += *c == '.';
-			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-' ||
-					  *c == '.',
+			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
+					  *c == '-' || *c == '.',
 				  "%s holds only a-z, 0-9, '-' and '.'", id);
 		}
 		cr_expect_eq(dots, 2, "%s is suite.group.name", id);
@@ -92,8 +93,8 @@ Test(fs, records_are_whole)
 			  def->file ? def->file : "(null)");
 		cr_expect_gt(def->line, 0, "%s has a line", def->id);
 		for (size_t j = 0; j < i; j++)
-			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function", def->id,
-				      record(j)->id);
+			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function",
+				      def->id, record(j)->id);
 	}
 }
 

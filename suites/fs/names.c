@@ -23,7 +23,8 @@ static bool all_calls(const struct yard *y, const char *name)
 
 	sp_case_note(t, "a file named %s", quoted(t, name));
 	if (!put_text(y, path, name) ||
-	    !says(y, "1", "files of that name, by a command", "[ -f ./%s ] && echo 1", quoted(t, path)) ||
+	    !says(y, "1", "files of that name, by a command", "[ -f ./%s ] && echo 1",
+		  quoted(t, path)) ||
 	    !gives_text(y, path, name) || !is_there(y, path, true))
 		return false;
 	rc = sp_sandbox_lstat(y->sandbox, path, &stat, sp_case_cancel(t), &err);
@@ -31,7 +32,8 @@ static bool all_calls(const struct yard *y, const char *name)
 	    !SP_CHECK_INT(t, (long long)strlen(name), (long long)stat.size, "its size"))
 		return false;
 	rc = sp_sandbox_rename(y->sandbox, path, moved, sp_case_cancel(t), &err);
-	if (!SP_CHECK_OK(t, rc, &err, "rename") || !is_there(y, path, false) || !gives_text(y, moved, name))
+	if (!SP_CHECK_OK(t, rc, &err, "rename") || !is_there(y, path, false) ||
+	    !gives_text(y, moved, name))
 		return false;
 	rc = sp_sandbox_remove(y->sandbox, moved, sp_case_cancel(t), &err);
 	return SP_CHECK_OK(t, rc, &err, "remove") && is_there(y, moved, false);
@@ -68,13 +70,15 @@ void fs_names_listed(struct sp_case *t)
 			found += !strcmp(list.entries[j].name, odd[i]) &&
 				 !strcmp(list.entries[j].path,
 					 sp_case_format(t, "/workspace/%s", yard_path(&y, odd[i])));
-		SP_REQUIRE(SP_CHECK_INT(t, 1, (long long)found, "entries with the name %s and its path",
+		SP_REQUIRE(SP_CHECK_INT(t, 1, (long long)found,
+					"entries with the name %s and its path",
 					quoted(t, odd[i])));
 	}
 	for (size_t j = 1; j < list.len; j++)
 		SP_REQUIRE(SP_CHECK(t, strcmp(list.entries[j - 1].name, list.entries[j].name) < 0,
 				    "entries are in the order of their bytes: %s before %s",
-				    quoted(t, list.entries[j - 1].name), quoted(t, list.entries[j].name)));
+				    quoted(t, list.entries[j - 1].name),
+				    quoted(t, list.entries[j].name)));
 }
 
 void fs_paths_workspace(struct sp_case *t)
@@ -85,7 +89,8 @@ void fs_paths_workspace(struct sp_case *t)
 	SP_REQUIRE(yard_open(t, &y));
 	root = sp_sandbox_workspace_root(y.sandbox);
 	SP_REQUIRE(put_text(&y, sp_case_format(t, "/workspace/%s/f", y.dir), "virtual"));
-	SP_REQUIRE(says(&y, "virtual", "a file written below /workspace", "cat %s/%s/f", quoted(t, root), y.dir));
+	SP_REQUIRE(says(&y, "virtual", "a file written below /workspace", "cat %s/%s/f",
+			quoted(t, root), y.dir));
 	SP_REQUIRE(gives_text(&y, yard_path(&y, "f"), "virtual"));
 	SP_REQUIRE(gives_text(&y, sp_case_format(t, "%s/%s/f", root, y.dir), "virtual"));
 	gives_text(&y, sp_case_format(t, "/workspace/./%s/../%s//f", y.dir, y.dir), "virtual");

@@ -29,7 +29,8 @@ void yard_close(struct yard *yard)
 	if (!yard->sandbox)
 		return;
 	/* Clean-up, not a check. */
-	options.command = sp_case_format(yard->t, "chmod -R u+rwX %s; rm -rf %s", yard->dir, yard->dir);
+	options.command =
+		sp_case_format(yard->t, "chmod -R u+rwX %s; rm -rf %s", yard->dir, yard->dir);
 	options.cancel = sp_case_cancel(yard->t);
 	(void)sp_sandbox_exec(yard->sandbox, &options, &result, NULL);
 }

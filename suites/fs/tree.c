@@ -13,12 +13,15 @@ static bool listed(const struct yard *y, const struct sp_dir_list *list, const c
 {
 	for (size_t i = 0; i < list->len; i++)
 		if (!strcmp(list->entries[i].name, name))
-			return SP_CHECK_STR(y->t, type_names[type], type_names[list->entries[i].type],
-					    "the type of %s", name);
+			return SP_CHECK_STR(y->t, type_names[type],
+					    type_names[list->entries[i].type], "the type of %s",
+					    name);
 	return SP_CHECK(y->t, false, "%s is listed", name);
 }
 
-#define MAKE_ALL "cd %s && echo x >file && mkdir dir && ln -s dir link && ln -s nowhere dangling && mkfifo fifo"
+#define MAKE_ALL                                                                                   \
+	"cd %s && echo x >file && mkdir dir && ln -s dir link && ln -s nowhere dangling && "       \
+	"mkfifo fifo"
 
 void fs_list_types(struct sp_case *t)
 {
@@ -29,9 +32,11 @@ void fs_list_types(struct sp_case *t)
 
 	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, MAKE_ALL, y.dir));
 	rc = sp_sandbox_list(y.sandbox, y.dir, &list, sp_case_cancel(t), &err);
-	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "list") && SP_CHECK_INT(t, 5, (long long)list.len, "entries"));
+	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "list") &&
+		   SP_CHECK_INT(t, 5, (long long)list.len, "entries"));
 	SP_REQUIRE(listed(&y, &list, "file", SP_FILE) && listed(&y, &list, "dir", SP_DIR) &&
-		   listed(&y, &list, "link", SP_SYMLINK) && listed(&y, &list, "dangling", SP_SYMLINK));
+		   listed(&y, &list, "link", SP_SYMLINK) &&
+		   listed(&y, &list, "dangling", SP_SYMLINK));
 	listed(&y, &list, "fifo", SP_OTHER);
 }
 
@@ -42,7 +47,8 @@ void fs_list_refuses(struct sp_case *t)
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
-	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, "echo x >%s/file; mkdir %s/empty", y.dir, y.dir));
+	SP_REQUIRE(yard_open(t, &y) &&
+		   sp_sh_ok(t, y.sandbox, "echo x >%s/file; mkdir %s/empty", y.dir, y.dir));
 	rc = sp_sandbox_list(y.sandbox, yard_path(&y, "no"), &list, sp_case_cancel(t), &err);
 	SP_CHECK_CODE(t, SP_NOT_FOUND, rc, &err, "list of a missing folder");
 	rc = sp_sandbox_list(y.sandbox, yard_path(&y, "file"), &list, sp_case_cancel(t), &err);
@@ -60,30 +66,37 @@ void fs_lstat_types(struct sp_case *t)
 		uint32_t mode;
 		uint64_t size;
 	} rows[] = {
-		{ "file", SP_FILE, S_IFREG | 0640, 2 }, { "dir", SP_DIR, S_IFDIR | 0750, 0 },
-		{ "link", SP_SYMLINK, S_IFLNK | 0777, 0 }, { "dangling", SP_SYMLINK, S_IFLNK | 0777, 0 },
+		{ "file", SP_FILE, S_IFREG | 0640, 2 },
+		{ "dir", SP_DIR, S_IFDIR | 0750, 0 },
+		{ "link", SP_SYMLINK, S_IFLNK | 0777, 0 },
+		{ "dangling", SP_SYMLINK, S_IFLNK | 0777, 0 },
 		{ "fifo", SP_OTHER, S_IFIFO | 0600, 0 },
 	};
 	struct yard y YARD = YARD_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	struct sp_stat stat = { 0 };
 
-	SP_REQUIRE(yard_open(t, &y) &&
-		   sp_sh_ok(t, y.sandbox, MAKE_ALL " && chmod 640 file && chmod 750 dir && chmod 600 fifo", y.dir));
+	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox,
+						MAKE_ALL " && chmod 640 file && chmod 750 dir && "
+							 "chmod 600 fifo",
+						y.dir));
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
-		int rc = sp_sandbox_lstat(y.sandbox, yard_path(&y, rows[i].name), &stat, sp_case_cancel(t), &err);
+		int rc = sp_sandbox_lstat(y.sandbox, yard_path(&y, rows[i].name), &stat,
+					  sp_case_cancel(t), &err);
 
 		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "lstat of %s", rows[i].name));
-		SP_REQUIRE(SP_CHECK_STR(t, type_names[rows[i].type], type_names[stat.type], "type of %s",
-					rows[i].name));
+		SP_REQUIRE(SP_CHECK_STR(t, type_names[rows[i].type], type_names[stat.type],
+					"type of %s", rows[i].name));
 		SP_REQUIRE(SP_CHECK_STR(t, sp_case_format(t, "%o", rows[i].mode),
-					sp_case_format(t, "%o", stat.mode), "mode of %s", rows[i].name));
-		SP_REQUIRE(SP_CHECK_INT(t, (long long)rows[i].size, (long long)stat.size, "size of %s",
+					sp_case_format(t, "%o", stat.mode), "mode of %s",
 					rows[i].name));
+		SP_REQUIRE(SP_CHECK_INT(t, (long long)rows[i].size, (long long)stat.size,
+					"size of %s", rows[i].name));
 	}
 	SP_CHECK_CODE(t, SP_NOT_FOUND,
-		      sp_sandbox_lstat(y.sandbox, yard_path(&y, "no"), &stat, sp_case_cancel(t), &err), &err,
-		      "lstat of a missing entry");
+		      sp_sandbox_lstat(y.sandbox, yard_path(&y, "no"), &stat, sp_case_cancel(t),
+				       &err),
+		      &err, "lstat of a missing entry");
 }
 
 void fs_exists_answers(struct sp_case *t)
@@ -91,9 +104,12 @@ void fs_exists_answers(struct sp_case *t)
 	struct yard y YARD = YARD_INIT;
 
 	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, MAKE_ALL, y.dir));
-	SP_REQUIRE(is_there(&y, yard_path(&y, "file"), true) && is_there(&y, yard_path(&y, "dir"), true) &&
-		   is_there(&y, yard_path(&y, "link"), true) && is_there(&y, yard_path(&y, "dangling"), true));
-	SP_REQUIRE(is_there(&y, yard_path(&y, "no"), false) && is_there(&y, yard_path(&y, "no/no"), false));
+	SP_REQUIRE(is_there(&y, yard_path(&y, "file"), true) &&
+		   is_there(&y, yard_path(&y, "dir"), true) &&
+		   is_there(&y, yard_path(&y, "link"), true) &&
+		   is_there(&y, yard_path(&y, "dangling"), true));
+	SP_REQUIRE(is_there(&y, yard_path(&y, "no"), false) &&
+		   is_there(&y, yard_path(&y, "no/no"), false));
 }
 
 void fs_mkdir_makes(struct sp_case *t)
@@ -107,7 +123,8 @@ void fs_mkdir_makes(struct sp_case *t)
 		rc = sp_sandbox_mkdir(y.sandbox, yard_path(&y, "a/b/c"), sp_case_cancel(t), &err);
 		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "mkdir for the %d. time", i + 1));
 	}
-	SP_REQUIRE(says(&y, "dir", "what is there, by a command", "[ -d %s/a/b/c ] && echo dir", y.dir));
+	SP_REQUIRE(says(&y, "dir", "what is there, by a command", "[ -d %s/a/b/c ] && echo dir",
+			y.dir));
 	SP_REQUIRE(put_text(&y, yard_path(&y, "file"), "x"));
 	rc = sp_sandbox_mkdir(y.sandbox, yard_path(&y, "file"), sp_case_cancel(t), &err);
 	SP_CHECK_CODE(t, SP_CONFLICT, rc, &err, "mkdir where a file is");
@@ -124,16 +141,20 @@ void fs_remove_tree(struct sp_case *t)
 
 	SP_REQUIRE(yard_open(t, &y));
 	SP_REQUIRE(sp_sh_ok(t, y.sandbox,
-			    "cd %s && mkdir -p tree/.hidden/deep outside && echo keep >outside/keep && echo x >file && "
-			    "echo x >tree/.hidden/deep/x && ln -s ../outside tree/out && ln -s outside link && "
+			    "cd %s && mkdir -p tree/.hidden/deep outside && echo keep "
+			    ">outside/keep && echo x >file && "
+			    "echo x >tree/.hidden/deep/x && ln -s ../outside tree/out && ln -s "
+			    "outside link && "
 			    "ln -s nowhere dangling",
 			    y.dir));
 	for (size_t i = 0; i < SP_COUNT(gone); i++) {
-		int rc = sp_sandbox_remove(y.sandbox, yard_path(&y, gone[i]), sp_case_cancel(t), &err);
+		int rc = sp_sandbox_remove(y.sandbox, yard_path(&y, gone[i]), sp_case_cancel(t),
+					   &err);
 
 		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "remove of %s", gone[i]));
 	}
-	says(&y, "outside\nkeep", "what is left, by a command", "cd %s && ls -A && cat outside/keep", y.dir);
+	says(&y, "outside\nkeep", "what is left, by a command",
+	     "cd %s && ls -A && cat outside/keep", y.dir);
 }
 
 void fs_rename_as_posix(struct sp_case *t)
@@ -162,12 +183,16 @@ void fs_rename_as_posix(struct sp_case *t)
 		int rc;
 
 		SP_REQUIRE(sp_sh_ok(t, y.sandbox,
-				    "cd %s && rm -rf ./* && mkdir d1 d2 full && echo x >full/x && echo 1 >f1 && echo 2 >f2",
+				    "cd %s && rm -rf ./* && mkdir d1 d2 full && echo x >full/x && "
+				    "echo 1 >f1 && echo 2 >f2",
 				    y.dir));
-		rc = sp_sandbox_rename(y.sandbox, yard_path(&y, rows[i].from), yard_path(&y, rows[i].to),
-				       sp_case_cancel(t), &err);
-		SP_REQUIRE(SP_CHECK_CODE(t, rows[i].code, rc, &err, "rename of %s to %s", rows[i].from, rows[i].to));
-		SP_REQUIRE(says(&y, rows[i].left, sp_case_format(t, "what is there after %s to %s", rows[i].from, rows[i].to),
+		rc = sp_sandbox_rename(y.sandbox, yard_path(&y, rows[i].from),
+				       yard_path(&y, rows[i].to), sp_case_cancel(t), &err);
+		SP_REQUIRE(SP_CHECK_CODE(t, rows[i].code, rc, &err, "rename of %s to %s",
+					 rows[i].from, rows[i].to));
+		SP_REQUIRE(says(&y, rows[i].left,
+				sp_case_format(t, "what is there after %s to %s", rows[i].from,
+					       rows[i].to),
 				"cd %s && echo *", y.dir));
 	}
 }

@@ -27,9 +27,11 @@ void fs_abort_before(struct sp_case *t)
 		struct sp_error err = SP_ERROR_INIT;
 		int rc = fs_calls[i].call(y.sandbox, yard_path(&y, "f"), cancel, &err);
 
-		SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, rc, &err, "%s with a cancel that has fired", fs_calls[i].name));
+		SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, rc, &err, "%s with a cancel that has fired",
+					 fs_calls[i].name));
 		SP_REQUIRE(SP_CHECK(t, strstr(err.message, "changed my mind") != NULL,
-				    "%s tells the abort's reason, but says \"%s\"", fs_calls[i].name, err.message));
+				    "%s tells the abort's reason, but says \"%s\"",
+				    fs_calls[i].name, err.message));
 	}
 	says(&y, "f\nold", "what is there", "cd %s && ls && cat f", y.dir);
 }
@@ -67,8 +69,9 @@ void fs_abort_during(struct sp_case *t)
 		SP_REQUIRE(call && sp_gate_await(&gate));
 		sp_call_abort(call, "changed my mind");
 		result = sp_call_join(call);
-		SP_REQUIRE(result && SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
-						   "%s that was aborted while it ran", fs_calls[i].name));
+		SP_REQUIRE(result &&
+			   SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
+					 "%s that was aborted while it ran", fs_calls[i].name));
 		SP_REQUIRE(sp_gate_open(&gate));
 	}
 }
@@ -83,20 +86,24 @@ void fs_failure_is_not_absence(struct sp_case *t)
 		     { SP_FAIL_STATUS, 401, "status 401" },
 		     { SP_FAIL_DROP, 0, "no answer" },
 		     { SP_FAIL_CUT, 0, "an answer cut off" } };
-	static const enum sp_control_step steps[] = { SP_STEP_RUN, SP_STEP_DOWNLOAD, SP_STEP_UPLOAD };
+	static const enum sp_control_step steps[] = { SP_STEP_RUN, SP_STEP_DOWNLOAD,
+						      SP_STEP_UPLOAD };
 	struct sp_control *control = sp_case_control(t);
 	struct yard y YARD = YARD_INIT;
 
 	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "old"));
 	for (size_t r = 0; r < SP_COUNT(rows); r++) {
 		for (size_t s = 0; s < SP_COUNT(steps); s++)
-			control->ops->fail(control->self, steps[s], 0, rows[r].how, rows[r].status, NULL);
+			control->ops->fail(control->self, steps[s], 0, rows[r].how, rows[r].status,
+					   NULL);
 		for (size_t i = 0; i < n_fs_calls; i++) {
 			struct sp_error err = SP_ERROR_INIT;
-			int rc = fs_calls[i].call(y.sandbox, yard_path(&y, "f"), sp_case_cancel(t), &err);
+			int rc = fs_calls[i].call(y.sandbox, yard_path(&y, "f"), sp_case_cancel(t),
+						  &err);
 
 			SP_CHECK(t, rc < 0 && rc != SP_NOT_FOUND && rc != SP_GONE,
-				 "%s with %s: an error, neither success nor \"missing\" nor \"gone\", but %s",
+				 "%s with %s: an error, neither success nor \"missing\" nor "
+				 "\"gone\", but %s",
 				 fs_calls[i].name, rows[r].what, rc ? sp_code_name(rc) : "success");
 		}
 		for (size_t s = 0; s < SP_COUNT(steps); s++)
@@ -115,7 +122,8 @@ void fs_disk_full(struct sp_case *t)
 
 	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "old"));
 	control->ops->fail(control->self, SP_STEP_UPLOAD, 1, SP_FAIL_DISK_FULL, 507, NULL);
-	rc = sp_sandbox_write(y.sandbox, yard_path(&y, "f"), "new content", 11, sp_case_cancel(t), &err);
+	rc = sp_sandbox_write(y.sandbox, yard_path(&y, "f"), "new content", 11, sp_case_cancel(t),
+			      &err);
 	control->ops->fail(control->self, SP_STEP_UPLOAD, 0, -1, 0, NULL);
 	SP_REQUIRE(SP_CHECK(t, rc < 0, "a write that found no room is an error"));
 	SP_REQUIRE(says(&y, "f", "the files there", "ls -A %s", y.dir));
@@ -129,7 +137,8 @@ void fs_costs(struct sp_case *t)
 
 	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "old"));
 	for (size_t i = 0; i < n_fs_calls; i++) {
-		bool read = !strcmp(fs_calls[i].name, "read"), write = !strcmp(fs_calls[i].name, "write");
+		bool read = !strcmp(fs_calls[i].name, "read"),
+		     write = !strcmp(fs_calls[i].name, "write");
 		struct sp_error err = SP_ERROR_INIT;
 		const char *path = yard_path(&y, !strcmp(fs_calls[i].name, "list") ? "." : "f");
 
@@ -138,17 +147,20 @@ void fs_costs(struct sp_case *t)
 		if (!strcmp(fs_calls[i].name, "rename"))
 			SP_REQUIRE(put_text(&y, path, "old"));
 		SP_REQUIRE(sp_count_forget_requests(t));
-		SP_REQUIRE(SP_CHECK_OK(t, fs_calls[i].call(y.sandbox, path, sp_case_cancel(t), &err), &err, "%s",
-				       fs_calls[i].name));
-		SP_REQUIRE(SP_CHECK_INT(t, read || write ? 0 : 1, sp_count_requests(t, "POST", "/proxy/"),
+		SP_REQUIRE(SP_CHECK_OK(t,
+				       fs_calls[i].call(y.sandbox, path, sp_case_cancel(t), &err),
+				       &err, "%s", fs_calls[i].name));
+		SP_REQUIRE(SP_CHECK_INT(t, read || write ? 0 : 1,
+					sp_count_requests(t, "POST", "/proxy/"),
 					"commands of one %s", fs_calls[i].name));
-		SP_REQUIRE(SP_CHECK_INT(t, write, sp_count_requests(t, "PUT", ""), "uploads of one %s",
-					fs_calls[i].name));
+		SP_REQUIRE(SP_CHECK_INT(t, write, sp_count_requests(t, "PUT", ""),
+					"uploads of one %s", fs_calls[i].name));
 	}
 	SP_REQUIRE(sp_count_forget_requests(t) && put_text(&y, yard_path(&y, "x/y/z"), "deep"));
 	SP_REQUIRE(SP_CHECK_INT(t, 1, sp_count_requests(t, "POST", "/proxy/"),
 				"commands of a write below a missing folder"));
-	SP_CHECK_INT(t, 2, sp_count_requests(t, "PUT", ""), "uploads of a write below a missing folder");
+	SP_CHECK_INT(t, 2, sp_count_requests(t, "PUT", ""),
+		     "uploads of a write below a missing folder");
 }
 
 /* Where it is declared: whoever looks sees the old or the new content, whole. */
@@ -172,7 +184,8 @@ void fs_write_atomic(struct sp_case *t)
 	}
 	SP_REQUIRE(put(&y, yard_path(&y, "f"), text, len));
 	SP_REQUIRE(sp_spawn(t, y.sandbox, &child,
-			    "cd %s; i=0; while [ $i -lt 100 ]; do sha256sum <f >>seen; i=$((i+1)); done; : >done",
+			    "cd %s; i=0; while [ $i -lt 100 ]; do sha256sum <f >>seen; i=$((i+1)); "
+			    "done; : >done",
 			    y.dir));
 	for (int i = 0; !strcmp(said, "no"); i++) {
 		memset(text, 'a' + i % 2, len);
@@ -180,6 +193,6 @@ void fs_write_atomic(struct sp_case *t)
 		said = sp_sh_out(t, y.sandbox, "[ -e %s/done ] && echo yes || echo no", y.dir);
 		SP_REQUIRE(said != NULL);
 	}
-	says(&y, "", "digests of mixtures that a reader saw", "cut -c1-64 %s/seen | sort -u | grep -v -e %s -e %s || :",
-	     y.dir, hex[0], hex[1]);
+	says(&y, "", "digests of mixtures that a reader saw",
+	     "cut -c1-64 %s/seen | sort -u | grep -v -e %s -e %s || :", y.dir, hex[0], hex[1]);
 }

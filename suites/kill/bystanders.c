@@ -54,7 +54,8 @@ static void kill_the_unstarted(struct kill_scene *s, int rc, const struct sp_err
 	if (rc == 0) {
 		rc = sp_process_wait(&s->child.process, &exit, sp_case_cancel(s->t), &again);
 		if (rc == 0)
-			SP_CHECK(s->t, exit.code != 0, "a command that never started has no code 0");
+			SP_CHECK(s->t, exit.code != 0,
+				 "a command that never started has no code 0");
 		SP_REQUIRE(sp_spawned_kill(&s->child, SIGTERM));
 		SP_REQUIRE(sp_spawned_kill(&s->child, SIGKILL));
 	} else {
@@ -106,8 +107,9 @@ void kill_limit_refused_start(struct sp_case *t)
 }
 
 /*
- * A command that overwrites what it finds may run only where the finding ends at the sandbox. Only the
- * back end itself can say that, so the cases need control: a declared reach says nothing about files.
+ * A command that overwrites what it finds may run only where the finding ends at the sandbox. Only
+ * the back end itself can say that, so the cases need control: a declared reach says nothing about
+ * files.
  */
 static bool may_rewrite(struct sp_case *t)
 {
@@ -126,8 +128,10 @@ static const char *rewriter(const struct kill_scene *s, const char *write)
 {
 	/* Nobody's old notes are touched; devices have no size, and no end either. */
 	return sp_case_format(s->t,
-			      "for f in $(find /dev/ /tmp/ /run/ /var/tmp/ \"$HOME\"/ -xdev -type f "
-			      "-size +0 -mmin -5 ! -path '%s/*' -exec grep -lwF -- $$ {} + 2>/dev/null); do "
+			      "for f in $(find /dev/ /tmp/ /run/ /var/tmp/ \"$HOME\"/ -xdev -type "
+			      "f "
+			      "-size +0 -mmin -5 ! -path '%s/*' -exec grep -lwF -- $$ {} + "
+			      "2>/dev/null); do "
 			      "%s >\"$f\"; done; exec %s",
 			      s->place.dir, write, s->probe.shell);
 }

@@ -87,7 +87,8 @@ void kill_code_supervisor(struct sp_case *t)
 	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "echo on >%s/hold", s.place.dir));
 	SP_REQUIRE(sp_spawned_wait(&s.child, &exit));
 	SP_CHECK_INT(t, 137, exit.code, "the code");
-	sp_token_check_dead(&s.probe, SP_HERE, "the background child of a command that KILLed itself");
+	sp_token_check_dead(&s.probe, SP_HERE,
+			    "the background child of a command that KILLed itself");
 }
 
 static void killed_code(struct sp_case *t, int signal, int code)

@@ -172,7 +172,8 @@ void kill_declared_refuses(struct sp_case *t)
 	rc = sp_process_kill(&s.child.process, SIGKILL, sp_case_cancel(t), &err);
 	if (SP_CHECK_CODE(t, SP_UNSUPPORTED, rc, &err, "kill() where nothing can be killed")) {
 		SP_CHECK(t, err.message[0] != 0, "the refusal says what is missing");
-		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that cannot be killed"));
+		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE,
+					     "a command that cannot be killed"));
 	}
 	SP_REQUIRE(sp_answerer_end(&answerer) && sp_spawned_wait(&s.child, &exit));
 	SP_CHECK_INT(t, SP_ANSWERER_CODE, exit.code, "its own code");
@@ -202,14 +203,18 @@ void kill_zombie_unreaped(struct sp_case *t)
 	const char *pid;
 
 	SP_REQUIRE(kill_scene_open(t, &s) && sp_fifo_make(&s.place, "born", &born));
-	/* The shell becomes the probe, which has no child of its own to wait for, while the child ends. */
+	/*
+	 * The shell becomes the probe, which has no child of its own to
+	 * wait for, while the child ends.
+	 */
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child,
 			    "sh -c 'echo $$ >%s; read -r go <%s' & exec %s", born.path, born.path,
 			    s.probe.shell));
 	pid = sp_fifo_take(&born);
 	SP_REQUIRE(pid && sp_token_await(&s.probe) && sp_fifo_put(&born, "go"));
 	SP_REQUIRE(sp_sh_ok(t, s.sandbox,
-			    "while read -r s </proc/%s/stat; do case ${s##*) } in Z*) exit 0;; esac; "
+			    "while read -r s </proc/%s/stat; do case ${s##*) } in Z*) exit 0;; "
+			    "esac; "
 			    "done; exit 3",
 			    pid));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
@@ -225,7 +230,8 @@ void kill_zombie_orphan(struct sp_case *t)
 	struct sp_exit exit;
 
 	SP_REQUIRE(kill_scene_open(t, &s));
-	SP_REQUIRE(kill_scene_start(&s, "( : & ); ( ( exit 3 ) & ); ( sh -c 'kill -KILL $$' & ); %1$s & wait"));
+	SP_REQUIRE(kill_scene_start(&s, "( : & ); ( ( exit 3 ) & ); ( sh -c 'kill -KILL $$' & ); "
+					"%1$s & wait"));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
 	SP_REQUIRE(sp_token_check_dead(&s.probe, SP_HERE, "the command whose orphans had exited"));
 	SP_REQUIRE(sp_spawned_wait(&s.child, &exit));

@@ -16,7 +16,8 @@
 	"A neighbour must answer over its FIFO; had it died, the kernel would end the question."
 /* What nobody can see once an isolated sandbox is gone. */
 #define GONE                                                                                       \
-	"In an isolated sandbox that is gone nobody can look; there the proof is that the sandbox " \
+	"In an isolated sandbox that is gone nobody can look; there the proof is that the "        \
+	"sandbox "                                                                                 \
 	"is gone for its handle, and the runner's count."
 
 static const struct sp_case_def cases[] = {
@@ -29,7 +30,9 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-noop", "kill-view-only"),
 		.requirement = "kill() ends the plain foreground command.",
-		.rationale = "A kill that only resolves, or only drops the view, leaves it running (field:K03, field:K04). dash forks here, bash does not (contract:C3).",
+		.rationale = "A kill that only resolves, or only drops the view, leaves it "
+			     "running (field:K03, field:K04). dash forks here, bash does not "
+			     "(contract:C3).",
 		.detection = TOKEN,
 		.run = kill_shape_foreground,
 	},
@@ -42,7 +45,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-noop", "kill-view-only", "kill-leader-only"),
 		.requirement = "kill() ends the command that stands in the middle of a list.",
-		.rationale = "Every shell forks here, so a signal to the recorded process alone misses it (contract:C3).",
+		.rationale = "Every shell forks here, so a signal to the recorded process alone "
+			     "misses it (contract:C3).",
 		.detection = TOKEN,
 		.run = kill_shape_compound,
 	},
@@ -55,7 +59,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-leader-only", "kill-view-only"),
 		.requirement = "kill() ends a child in the background.",
-		.rationale = "The most common field fault: success is told while the children work on (field:K01).",
+		.rationale = "The most common field fault: success is told while the children "
+			     "work on (field:K01).",
 		.detection = TOKEN,
 		.run = kill_shape_background,
 	},
@@ -145,9 +150,11 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-leader-only", "kill-noop"),
-		.requirement = "kill() ends a chain in which each process forks the next one and exits.",
+		.requirement = "kill() ends a chain in which each process forks the next one and "
+			       "exits.",
 		.rationale = "Looking first and signalling one by one is always late.",
-		.detection = "All generations share one lock; after kill() a surviving chain would find a file, leave a marker and end.",
+		.detection = "All generations share one lock; after kill() a surviving chain "
+			     "would find a file, leave a marker and end.",
 		.run = kill_shape_breeder,
 	},
 	{
@@ -159,7 +166,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS, "setsid"),
 		.faults = LIST("kill-group-only", "kill-noop"),
 		.requirement = "kill() ends a child in a session of its own.",
-		.rationale = "It left the group, so a group kill misses it; the declared reach says that it does not escape.",
+		.rationale = "It left the group, so a group kill misses it; the declared reach "
+			     "says that it does not escape.",
 		.detection = TOKEN,
 		.run = kill_shape_setsid,
 	},
@@ -197,10 +205,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE,
 		.tools = LIST(SP_TOKEN_TOOLS, "setsid"),
 		.faults = LIST("kill-group-only", "kill-environment-only"),
-		.requirement = "kill() ends an orphan in a session of its own with an empty environment.",
+		.requirement = "kill() ends an orphan in a session of its own with an empty "
+			       "environment.",
 		.rationale = "A mark in the environment is gone as well.",
 		.detection = TOKEN,
-		.limits = "A process that removes the provider's own mark is outside every declared reach.",
+		.limits = "A process that removes the provider's own mark is outside every "
+			  "declared reach.",
 		.run = kill_shape_empty_env,
 	},
 	{
@@ -211,9 +221,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE,
 		.tools = LIST(SP_TOKEN_TOOLS, "setsid"),
 		.faults = LIST("kill-group-only"),
-		.requirement = "kill() ends a chain in which each process starts the next one in a new session and exits.",
-		.rationale = "One walk over the processes meets some of them too late; it must be repeated until nothing is found.",
-		.detection = "All generations share one lock; after kill() a surviving chain would find a file, leave a marker and end.",
+		.requirement = "kill() ends a chain in which each process starts the next one in "
+			       "a new session and exits.",
+		.rationale = "One walk over the processes meets some of them too late; it must "
+			     "be repeated until nothing is found.",
+		.detection = "All generations share one lock; after kill() a surviving chain "
+			     "would find a file, leave a marker and end.",
 		.run = kill_shape_breeder_sessions,
 	},
 	{
@@ -252,7 +265,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("kill-first-memoised"),
 		.requirement = "kill(KILL) has its effect while a kill(TERM) is still on its way.",
 		.rationale = "A memoised first kill swallows the stronger one (contract:C32).",
-		.detection = "GATE: kill(TERM)'s own run is held before it is carried out; kill(KILL) must answer meanwhile, and TOKEN says dead.",
+		.detection = "GATE: kill(TERM)'s own run is held before it is carried out; "
+			     "kill(KILL) must answer meanwhile, and TOKEN says dead.",
 		.run = kill_moment_stronger,
 	},
 	{
@@ -264,7 +278,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-not-after-stdin", "kill-noop"),
 		.requirement = "kill() ends a command whose stdin was closed.",
-		.rationale = "A handle that counts as finished once its input has ended kills nothing.",
+		.rationale = "A handle that counts as finished once its input has ended kills "
+			     "nothing.",
 		.detection = TOKEN,
 		.run = kill_moment_stdin_closed,
 	},
@@ -275,10 +290,15 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_CONTROL,
 		.faults = LIST("start-blind-to-abort"),
-		.requirement = "A command that is ended before its start was asked for never runs, with code 143.",
-		.rationale = "The kill must win against a start in flight (contract:C6, contract:C23).",
-		.detection = "GATE: the step is held, the command is ended, the step is let go; MARK shows whether it ever ran. Where spawn() has no handle to give yet, its cancel is aborted instead.",
-		.limits = "Only steps of the back end can be held; a start that waits inside the provider is not reached.",
+		.requirement = "A command that is ended before its start was asked for never "
+			       "runs, with code 143.",
+		.rationale = "The kill must win against a start in flight (contract:C6, "
+			     "contract:C23).",
+		.detection = "GATE: the step is held, the command is ended, the step is let go; "
+			     "MARK shows whether it ever ran. Where spawn() has no handle to "
+			     "give yet, its cancel is aborted instead.",
+		.limits = "Only steps of the back end can be held; a start that waits inside the "
+			  "provider is not reached.",
 		.run = kill_moment_before_mint,
 	},
 	{
@@ -286,12 +306,19 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "K3",
 		.level = SP_MUST,
-		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_CONTROL | SP_NEED_ENV,
+		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_CONTROL |
+			 SP_NEED_ENV,
 		.faults = LIST("start-blind-to-abort"),
-		.requirement = "A command that is ended while its environment travels never runs, with code 143.",
-		.rationale = "The kill found no group and answered; the command started later, an orphan (contract:C7, render:3).",
-		.detection = "GATE: the step is held, the command is ended, the step is let go; MARK shows whether it ever ran. Where spawn() has no handle to give yet, its cancel is aborted instead.",
-		.limits = "Only steps of the back end can be held; a start that waits inside the provider is not reached. A provider that uploads nothing for a start is a named skip.",
+		.requirement = "A command that is ended while its environment travels never "
+			       "runs, with code 143.",
+		.rationale = "The kill found no group and answered; the command started later, "
+			     "an orphan (contract:C7, render:3).",
+		.detection = "GATE: the step is held, the command is ended, the step is let go; "
+			     "MARK shows whether it ever ran. Where spawn() has no handle to "
+			     "give yet, its cancel is aborted instead.",
+		.limits = "Only steps of the back end can be held; a start that waits inside the "
+			  "provider is not reached. A provider that uploads nothing for a start "
+			  "is a named skip.",
 		.run = kill_moment_before_upload,
 	},
 	{
@@ -301,10 +328,14 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_CONTROL,
 		.faults = LIST("start-ignores-kill", "kill-marker-missing", "start-blind-to-abort"),
-		.requirement = "A command that is ended when its start has arrived and was not carried out never runs, with code 143.",
+		.requirement = "A command that is ended when its start has arrived and was not "
+			       "carried out never runs, with code 143.",
 		.rationale = "The last moment before the group exists (contract:C6, render:3).",
-		.detection = "GATE: the step is held, the command is ended, the step is let go; MARK shows whether it ever ran. Where spawn() has no handle to give yet, its cancel is aborted instead.",
-		.limits = "Only steps of the back end can be held; a start that waits inside the provider is not reached.",
+		.detection = "GATE: the step is held, the command is ended, the step is let go; "
+			     "MARK shows whether it ever ran. Where spawn() has no handle to "
+			     "give yet, its cancel is aborted instead.",
+		.limits = "Only steps of the back end can be held; a start that waits inside the "
+			  "provider is not reached.",
 		.run = kill_moment_before_run,
 	},
 	{
@@ -315,9 +346,11 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_CONTROL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("abort-closes-stream"),
-		.requirement = "A command that runs already although its start was not answered is ended.",
+		.requirement = "A command that runs already although its start was not answered "
+			       "is ended.",
 		.rationale = "Its process is there and nobody has heard of it (contract:C23).",
-		.detection = "GATE: the answer to the start is held; the probe says ready; then the command is ended and TOKEN says dead.",
+		.detection = "GATE: the answer to the start is held; the probe says ready; then "
+			     "the command is ended and TOKEN says dead.",
 		.run = kill_moment_during_start,
 	},
 	{
@@ -329,8 +362,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-kill"),
 		.requirement = "kill(TERM) sends TERM.",
-		.rationale = "kill ignored its argument and always sent TERM, then KILL (contract:C28, render:5).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "kill ignored its argument and always sent TERM, then KILL "
+			     "(contract:C28, render:5).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_term,
 	},
 	{
@@ -342,8 +377,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-term", "kill-always-kill"),
 		.requirement = "kill(INT) sends INT.",
-		.rationale = "kill ignored its argument and always sent TERM, then KILL (contract:C28, render:5).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "kill ignored its argument and always sent TERM, then KILL "
+			     "(contract:C28, render:5).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_int,
 	},
 	{
@@ -355,8 +392,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-term", "kill-always-kill"),
 		.requirement = "kill(HUP) sends HUP.",
-		.rationale = "kill ignored its argument and always sent TERM, then KILL (contract:C28, render:5).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "kill ignored its argument and always sent TERM, then KILL "
+			     "(contract:C28, render:5).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_hup,
 	},
 	{
@@ -368,8 +407,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-term", "kill-always-kill"),
 		.requirement = "kill(QUIT) sends QUIT.",
-		.rationale = "kill ignored its argument and always sent TERM, then KILL (contract:C28, render:5).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "kill ignored its argument and always sent TERM, then KILL "
+			     "(contract:C28, render:5).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_quit,
 	},
 	{
@@ -381,8 +422,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-zero-is-kill"),
 		.requirement = "kill(0) sends TERM.",
-		.rationale = "0 stands for \"no signal named\" (field:K12: taken for a signal number it signals nothing).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "0 stands for \"no signal named\" (field:K12: taken for a signal "
+			     "number it signals nothing).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_zero,
 	},
 	{
@@ -394,8 +437,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-term"),
 		.requirement = "kill(KILL) ends the command at once: it hears nothing.",
-		.rationale = "KILL goes at once; a polite signal before it lets the command act (render:5).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.rationale = "KILL goes at once; a polite signal before it lets the command act "
+			     "(render:5).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_kill,
 	},
 	{
@@ -406,9 +451,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-passes-any"),
-		.requirement = "Every other signal becomes KILL: the command hears nothing, and it ends.",
-		.rationale = "A message such as USR1 does not end anything, and kill() must (field:K07, field:K08).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.requirement = "Every other signal becomes KILL: the command hears nothing, and "
+			       "it ends.",
+		.rationale = "A message such as USR1 does not end anything, and kill() must "
+			     "(field:K07, field:K08).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_others,
 	},
 	{
@@ -419,9 +467,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-always-kill", "kill-always-term", "kill-never-escalates"),
-		.requirement = "The signal asked for comes first and KILL follows when it was not enough, with code 137.",
-		.rationale = "Both orders are wrong: nothing stronger, or KILL alone (field:K06, contract:C28).",
-		.detection = "The command writes the name of each signal that it hears; the file must hold exactly the one asked for.",
+		.requirement = "The signal asked for comes first and KILL follows when it was "
+			       "not enough, with code 137.",
+		.rationale = "Both orders are wrong: nothing stronger, or KILL alone (field:K06, "
+			     "contract:C28).",
+		.detection = "The command writes the name of each signal that it hears; the file "
+			     "must hold exactly the one asked for.",
 		.run = kill_signal_then_kill,
 	},
 	{
@@ -431,8 +482,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.faults = LIST("code-death-is-zero", "code-death-masked"),
 		.requirement = "Death by signal n is 128 + n.",
-		.rationale = "A masked status, a missing code and -1 are common (field:K16, field:K17).",
-		.detection = "The command sends itself TERM, KILL, ABRT and USR1; no kill() and so no race.",
+		.rationale = "A masked status, a missing code and -1 are common (field:K16, "
+			     "field:K17).",
+		.detection = "The command sends itself TERM, KILL, ABRT and USR1; no kill() and "
+			     "so no race.",
 		.run = kill_code_by_signal,
 	},
 	{
@@ -441,8 +494,10 @@ static const struct sp_case_def cases[] = {
 		.clause = "K5",
 		.level = SP_MUST,
 		.faults = LIST("code-death-is-zero", "code-death-masked"),
-		.requirement = "The same codes, when a shell around the command turned the death into a code.",
-		.rationale = "Codes of 128 and more are plain codes too and arrive unchanged (field:K17).",
+		.requirement = "The same codes, when a shell around the command turned the death "
+			       "into a code.",
+		.rationale = "Codes of 128 and more are plain codes too and arrive unchanged "
+			     "(field:K17).",
 		.detection = "As kill.code.by-signal, inside one more shell.",
 		.run = kill_code_in_shell,
 	},
@@ -464,8 +519,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
 		.faults = LIST("code-death-is-zero", "self-kill-loses-exit"),
-		.requirement = "A command that sends KILL to itself is 137, with everything it printed and nothing else.",
-		.rationale = "A supervisor that shares the command's process dies with it and tells nothing (field:K16).",
+		.requirement = "A command that sends KILL to itself is 137, with everything it "
+			       "printed and nothing else.",
+		.rationale = "A supervisor that shares the command's process dies with it and "
+			     "tells nothing (field:K16).",
 		.detection = "kill -KILL $$ by exec and by spawn.",
 		.run = kill_code_self,
 	},
@@ -476,8 +533,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_REAPS_GROUP,
 		.tools = LIST(SP_TOKEN_TOOLS),
-		.faults = LIST("supervisor-in-command", "exit-leaves-group", "self-kill-loses-exit"),
-		.requirement = "Who reports that 137 is alive: it still ends what the command left in its group.",
+		.faults =
+			LIST("supervisor-in-command", "exit-leaves-group", "self-kill-loses-exit"),
+		.requirement = "Who reports that 137 is alive: it still ends what the command "
+			       "left in its group.",
 		.rationale = "Only a living supervisor can do its work (render:1).",
 		.detection = TOKEN,
 		.run = kill_code_supervisor,
@@ -490,7 +549,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("code-killed-is-zero"),
-		.requirement = "A killed command has the code of the signal that ended it, never 0.",
+		.requirement = "A killed command has the code of the signal that ended it, never "
+			       "0.",
 		.rationale = "Killed must never look like success (field:K16, contract:C145).",
 		.detection = "kill() with TERM, KILL and INT on a command with default actions.",
 		.run = kill_code_killed,
@@ -503,9 +563,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_SIGNALS,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("tell-then-kill", "tell-always-term"),
-		.requirement = "signal() delivers exactly the declared signal that it was told, and the command lives on and ends in its own way.",
-		.rationale = "A KILL sent after every signal makes a message deadly (field:K07); a silent substitute is another message (field:K08).",
-		.detection = "The command writes each name to a FIFO and answers a question after each.",
+		.requirement = "signal() delivers exactly the declared signal that it was told, "
+			       "and the command lives on and ends in its own way.",
+		.rationale = "A KILL sent after every signal makes a message deadly (field:K07); "
+			     "a silent substitute is another message (field:K08).",
+		.detection = "The command writes each name to a FIFO and answers a question "
+			     "after each.",
 		.run = kill_tell_each,
 	},
 	{
@@ -529,9 +592,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_SIGNALS,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("tell-swallows"),
-		.requirement = "signal() of a signal that is not declared answers \"unsupported\" and delivers nothing.",
-		.rationale = "The signal delivered is the one named, or the call refuses (field:K08).",
-		.detection = "Every number from 0 to 64 that is not declared, then the command must answer.",
+		.requirement = "signal() of a signal that is not declared answers "
+			       "\"unsupported\" and delivers nothing.",
+		.rationale = "The signal delivered is the one named, or the call refuses "
+			     "(field:K08).",
+		.detection = "Every number from 0 to 64 that is not declared, then the command "
+			     "must answer.",
 		.run = kill_tell_undeclared,
 	},
 	{
@@ -555,7 +621,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_NO_SIGNALS,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("tell-undeclared-works"),
-		.requirement = "Without declared signals signal() answers \"unsupported\" and delivers nothing.",
+		.requirement = "Without declared signals signal() answers \"unsupported\" and "
+			       "delivers nothing.",
 		.rationale = "A declaration is tested both ways.",
 		.detection = "signal(TERM), then the command must answer.",
 		.run = kill_tell_none,
@@ -567,7 +634,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
 		.faults = LIST("how-from-code"),
-		.requirement = "A command that ends by itself is \"exited\", with its own code, whatever that is.",
+		.requirement = "A command that ends by itself is \"exited\", with its own code, "
+			       "whatever that is.",
 		.rationale = "A code alone cannot say why (field:K24).",
 		.detection = "Seven codes, 143 among them.",
 		.run = kill_how_exited,
@@ -582,7 +650,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("how-mixed-up"),
 		.requirement = "An abort followed by the deadline is \"aborted\" alone.",
 		.rationale = "A timer left running set both flags (field:K24).",
-		.detection = "One cause after the other is made to fire; wait() must name the first.",
+		.detection = "One cause after the other is made to fire; wait() must name the "
+			     "first.",
 		.run = kill_how_abort_first,
 	},
 	{
@@ -595,7 +664,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("how-mixed-up"),
 		.requirement = "A deadline followed by an abort is \"timed out\" alone.",
 		.rationale = "The first cause wins and stays (field:K24).",
-		.detection = "One cause after the other is made to fire; wait() must name the first.",
+		.detection = "One cause after the other is made to fire; wait() must name the "
+			     "first.",
 		.run = kill_how_deadline_first,
 	},
 	{
@@ -608,7 +678,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("how-mixed-up", "how-killed-is-exited"),
 		.requirement = "A kill followed by an abort and a deadline is \"killed\" alone.",
 		.rationale = "The first cause wins and stays (field:K24).",
-		.detection = "One cause after the other is made to fire; wait() must name the first.",
+		.detection = "One cause after the other is made to fire; wait() must name the "
+			     "first.",
 		.run = kill_how_kill_first,
 	},
 	{
@@ -619,8 +690,11 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("abort-view-only", "abort-code-zero", "abort-closes-stream"),
-		.requirement = "An abort ends the command of a running exec in the sandbox, and exec answers \"aborted\" with the reason.",
-		.rationale = "Closing the stream is not ending the command (field:K03); an exec that never comes back (contract:C24), or with code 0 (contract:C33).",
+		.requirement = "An abort ends the command of a running exec in the sandbox, and "
+			       "exec answers \"aborted\" with the reason.",
+		.rationale = "Closing the stream is not ending the command (field:K03); an exec "
+			     "that never comes back (contract:C24), or with code 0 "
+			     "(contract:C33).",
 		.detection = TOKEN,
 		.run = kill_abort_exec,
 	},
@@ -645,8 +719,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("abort-spawn-view-only", "abort-closes-stream"),
-		.requirement = "An abort ends a spawned command in the sandbox; it is \"aborted\" and its code is not 0.",
-		.rationale = "Cancelling acts on the process, not on the view of it (field:K03, contract:C33).",
+		.requirement = "An abort ends a spawned command in the sandbox; it is "
+			       "\"aborted\" and its code is not 0.",
+		.rationale = "Cancelling acts on the process, not on the view of it (field:K03, "
+			     "contract:C33).",
 		.detection = TOKEN,
 		.run = kill_abort_spawn,
 	},
@@ -670,8 +746,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
 		.faults = LIST("abort-checked-late"),
-		.requirement = "exec and spawn with a cancel that was aborted before answer \"aborted\" and run nothing.",
-		.rationale = "The listener was attached after the start (field:K09, contract:C26, contract:C27).",
+		.requirement = "exec and spawn with a cancel that was aborted before answer "
+			       "\"aborted\" and run nothing.",
+		.rationale = "The listener was attached after the start (field:K09, "
+			     "contract:C26, contract:C27).",
 		.detection = "MARK: the command's file must not appear, also not N rounds later.",
 		.run = kill_abort_before,
 	},
@@ -695,8 +773,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
 		.faults = LIST("abort-watchers-kept"),
-		.requirement = "Watchers of a cancel are removed when the call or process ends, and no reference to it is kept.",
-		.rationale = "A long-lived signal collects one listener a command (sandbox-contract 1.4).",
+		.requirement = "Watchers of a cancel are removed when the call or process ends, "
+			       "and no reference to it is kept.",
+		.rationale = "A long-lived signal collects one listener a command "
+			     "(sandbox-contract 1.4).",
 		.detection = "The cancel counts its watchers and references.",
 		.run = kill_abort_watchers,
 	},
@@ -708,7 +788,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("how-mixed-up", "abort-kills-neighbours"),
-		.requirement = "An abort after the exit changes neither code nor reason, and reaches nobody.",
+		.requirement = "An abort after the exit changes neither code nor reason, and "
+			       "reaches nobody.",
 		.rationale = "A late signal may hit another process (field:K13).",
 		.detection = "abort after wait(); a neighbour must answer.",
 		.run = kill_abort_after_exit,
@@ -723,7 +804,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("deadline-view-only"),
 		.requirement = "A deadline ends what kill() ends, and exec answers \"timed out\".",
 		.rationale = "On expiry only the direct child was killed (field:K19).",
-		.detection = TOKEN " The deadline is set to \"now\" once the probe is ready: nothing waits for it.",
+		.detection = TOKEN " The deadline is set to \"now\" once the probe is ready: "
+				   "nothing waits for it.",
 		.run = kill_deadline_exec,
 	},
 	{
@@ -747,7 +829,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("abort-spawn-view-only"),
-		.requirement = "A deadline ends a spawned command; it is \"timed out\" and its code is not 0.",
+		.requirement = "A deadline ends a spawned command; it is \"timed out\" and its "
+			       "code is not 0.",
 		.rationale = "A timeout kills what kill() kills (field:K19).",
 		.detection = TOKEN,
 		.run = kill_deadline_spawn,
@@ -759,7 +842,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
 		.faults = LIST("abort-checked-late"),
-		.requirement = "exec and spawn with a deadline that has passed answer \"timed out\" and run nothing.",
+		.requirement = "exec and spawn with a deadline that has passed answer \"timed "
+			       "out\" and run nothing.",
 		.rationale = "As field:K09, for the deadline.",
 		.detection = "MARK: the command's file must not appear.",
 		.run = kill_deadline_before,
@@ -772,7 +856,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-takes-siblings", "kill-destroys-sandbox"),
-		.requirement = "A kill leaves siblings alone: older and younger ones answer and end in their own way.",
+		.requirement = "A kill leaves siblings alone: older and younger ones answer and "
+			       "end in their own way.",
 		.rationale = "A kill of one command was routed to the container (field:K14).",
 		.detection = NEIGHBOUR,
 		.run = kill_limit_sibling,
@@ -810,11 +895,15 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_FIFO_TOOLS),
-		.faults = LIST("kill-after-exit-refused", "kill-after-exit-is-killed", "kill-unknown-is-everybody"),
-		.requirement = "kill() after the exit answers 0, changes neither code nor reason, and signals nobody.",
-		.rationale = "A recycled number is another process (field:K13); a late kill must not fail (sandbox-contract 1.4).",
+		.faults = LIST("kill-after-exit-refused", "kill-after-exit-is-killed",
+			       "kill-unknown-is-everybody"),
+		.requirement = "kill() after the exit answers 0, changes neither code nor "
+			       "reason, and signals nobody.",
+		.rationale = "A recycled number is another process (field:K13); a late kill must "
+			     "not fail (sandbox-contract 1.4).",
 		.detection = NEIGHBOUR,
-		.limits = "A recycled process number cannot be made on a real provider; kill.limit.after-exit-silent shows that nothing is sent.",
+		.limits = "A recycled process number cannot be made on a real provider; "
+			  "kill.limit.after-exit-silent shows that nothing is sent.",
 		.run = kill_moment_after_exit,
 	},
 	{
@@ -835,13 +924,19 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "K10",
 		.level = SP_MUST,
-		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE | SP_NEED_CONTROL,
+		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE |
+			 SP_NEED_CONTROL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-trusts-record"),
-		.requirement = "A command cannot save itself by rewriting notes that hold its process number.",
-		.rationale = "A stop word in the file made the kill a no-op with success told (field:K11).",
-		.detection = TOKEN " The command first writes a stop word into every file that holds its own number.",
-		.limits = "Below the reach of a tree the record may be all that a provider has, and root in the sandbox can rewrite any record; so it is asked of that reach only.",
+		.requirement = "A command cannot save itself by rewriting notes that hold its "
+			       "process number.",
+		.rationale = "A stop word in the file made the kill a no-op with success told "
+			     "(field:K11).",
+		.detection = TOKEN " The command first writes a stop word into every file that "
+				   "holds its own number.",
+		.limits = "Below the reach of a tree the record may be all that a provider has, "
+			  "and root in the sandbox can rewrite any record; so it is asked of "
+			  "that reach only.",
 		.run = kill_limit_rewritten,
 	},
 	{
@@ -849,13 +944,16 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "K10",
 		.level = SP_SHOULD,
-		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE | SP_NEED_CONTROL,
+		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE |
+			 SP_NEED_CONTROL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-trusts-record"),
-		.requirement = "A command cannot turn its kill on a neighbour by rewriting such notes.",
+		.requirement = "A command cannot turn its kill on a neighbour by rewriting such "
+			       "notes.",
 		.rationale = "As kill.limit.rewritten, with the neighbour's number (field:K11).",
 		.detection = NEIGHBOUR,
-		.limits = "A command that is root in the sandbox can kill the neighbour itself; the clause is about the provider doing it. Hence SHOULD.",
+		.limits = "A command that is root in the sandbox can kill the neighbour itself; "
+			  "the clause is about the provider doing it. Hence SHOULD.",
 		.run = kill_limit_aimed,
 	},
 	{
@@ -863,13 +961,18 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "K10",
 		.level = SP_SHOULD,
-		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE | SP_NEED_CONTROL,
+		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE |
+			 SP_NEED_CONTROL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-reads-half"),
-		.requirement = "A note that holds only the beginning of a line is not taken for a process number.",
-		.rationale = "A number that is read while it is being written is another process's (contract:C29).",
-		.detection = NEIGHBOUR " Its number stands without an end of line in every file that held the command's own.",
-		.limits = "Held from inside the sandbox, since the moment of the writing cannot be held from outside; hence SHOULD, as for kill.limit.aimed.",
+		.requirement = "A note that holds only the beginning of a line is not taken for "
+			       "a process number.",
+		.rationale = "A number that is read while it is being written is another "
+			     "process's (contract:C29).",
+		.detection = NEIGHBOUR " Its number stands without an end of line in every file "
+				       "that held the command's own.",
+		.limits = "Held from inside the sandbox, since the moment of the writing cannot "
+			  "be held from outside; hence SHOULD, as for kill.limit.aimed.",
 		.run = kill_limit_half_written,
 	},
 	{
@@ -881,7 +984,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-breaks-sandbox"),
 		.requirement = "After a kill the sandbox runs commands as before.",
-		.rationale = "The kill broke the shared shell, and every later command failed (field:K15).",
+		.rationale = "The kill broke the shared shell, and every later command failed "
+			     "(field:K15).",
 		.detection = "exec must give exact output and code, spawn its code.",
 		.run = kill_limit_usable,
 	},
@@ -894,8 +998,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("kill-settles-early", "kill-step-settles-early"),
 		.requirement = "wait() and kill() are pending until the kill is carried out.",
-		.rationale = "wait() answered 137 while the command still changed files (field:K05).",
-		.detection = "GATE: the kill's own run is held; after N rounds both must be pending; then TOKEN says dead.",
+		.rationale = "wait() answered 137 while the command still changed files "
+			     "(field:K05).",
+		.detection = "GATE: the kill's own run is held; after N rounds both must be "
+			     "pending; then TOKEN says dead.",
 		.run = kill_wait_gate,
 	},
 	{
@@ -908,7 +1014,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("wait-once"),
 		.requirement = "wait() answers when it is called long after the exit, and again.",
 		.rationale = "wait() after the end never answered (contract:C141).",
-		.detection = "The output is read to its end and rounds go by before the first wait().",
+		.detection = "The output is read to its end and rounds go by before the first "
+			     "wait().",
 		.run = kill_wait_late,
 	},
 	{
@@ -919,7 +1026,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_UNREAD_BOUND,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("wait-throws-output-away"),
-		.requirement = "wait() answers while half a megabyte of output is unread, and the output is there afterwards.",
+		.requirement = "wait() answers while half a megabyte of output is unread, and "
+			       "the output is there afterwards.",
 		.rationale = "A full pipe nobody reads holds the command for ever (contract:C141).",
 		.detection = "512 numbered lines; wait(), then read.",
 		.run = kill_wait_unread,
@@ -946,8 +1054,10 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("wait-cancel-kills"),
 		.requirement = "The cancel of a wait ends the waiting and nothing else.",
-		.rationale = "Giving up on an answer is not giving up on the work (field:K03, the other way round).",
-		.detection = "abort of the wait's own cancel; then the command must answer and end in its own way.",
+		.rationale = "Giving up on an answer is not giving up on the work (field:K03, "
+			     "the other way round).",
+		.detection = "abort of the wait's own cancel; then the command must answer and "
+			     "end in its own way.",
 		.run = kill_wait_cancelled,
 	},
 	{
@@ -958,9 +1068,12 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS, "setsid"),
 		.faults = LIST("streams-stay-open"),
-		.requirement = "After a kill both streams end, with everything written before, although a process outside the group holds them.",
-		.rationale = "The call waited for the end of a pipe that a survivor held (field:K23).",
-		.detection = "ROUNDS: both reads are done within N rounds after kill() and wait(); the survivor is let go only afterwards.",
+		.requirement = "After a kill both streams end, with everything written before, "
+			       "although a process outside the group holds them.",
+		.rationale = "The call waited for the end of a pipe that a survivor held "
+			     "(field:K23).",
+		.detection = "ROUNDS: both reads are done within N rounds after kill() and "
+			     "wait(); the survivor is let go only afterwards.",
 		.run = kill_stream_ends,
 	},
 	{
@@ -984,10 +1097,14 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_UNREAD_BOUND,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("unread-thrown-away", "kill-waits-for-reader"),
-		.requirement = "Past the bound of unread output the command stands still, and a kill ends it without a reader.",
-		.rationale = "Memory without a bound, or a kill that waits for a reader who never comes (field:K23).",
-		.detection = "The writer's own progress stands still for N rounds before its end; then kill(), TOKEN and wait().",
-		.limits = "\"Stands still\" is twice the bound and 4 MiB for pipes and sockets on the way.",
+		.requirement = "Past the bound of unread output the command stands still, and a "
+			       "kill ends it without a reader.",
+		.rationale = "Memory without a bound, or a kill that waits for a reader who "
+			     "never comes (field:K23).",
+		.detection = "The writer's own progress stands still for N rounds before its "
+			     "end; then kill(), TOKEN and wait().",
+		.limits = "\"Stands still\" is twice the bound and 4 MiB for pipes and sockets "
+			  "on the way.",
 		.run = kill_stream_bound_kill,
 	},
 	{
@@ -998,9 +1115,11 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_UNREAD_BOUND,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("unread-thrown-away"),
-		.requirement = "A command that stood at the bound goes on when somebody reads, and nothing is lost.",
+		.requirement = "A command that stood at the bound goes on when somebody reads, "
+			       "and nothing is lost.",
 		.rationale = "Back-pressure, never loss.",
-		.detection = "As kill.stream.bound-kill, then every numbered line is read and compared.",
+		.detection = "As kill.stream.bound-kill, then every numbered line is read and "
+			     "compared.",
 		.limits = "As kill.stream.bound-kill.",
 		.run = kill_stream_bound_read,
 	},
@@ -1013,7 +1132,8 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("exit-leaves-group"),
 		.requirement = "When wait() answers, nothing of the command's group runs any more.",
-		.rationale = "A background child went on after its command's exit (contract:C30, render:1).",
+		.rationale = "A background child went on after its command's exit (contract:C30, "
+			     "render:1).",
 		.detection = TOKEN,
 		.run = kill_exit_reaps,
 	},
@@ -1025,7 +1145,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("exit-reap-undeclared"),
-		.requirement = "Where the exit does not reap the group, a background child lives on.",
+		.requirement = "Where the exit does not reap the group, a background child lives "
+			       "on.",
 		.rationale = "A declaration is tested both ways.",
 		.detection = TOKEN " Here it must be alive.",
 		.run = kill_exit_leaves,
@@ -1040,7 +1161,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("destroy-noop"),
 		.requirement = "destroy() ends every command.",
 		.rationale = "Teardown is total (contract:C15).",
-		.detection = TOKEN " It is asked through the old handle if that still answers, and through a new sandbox if that shares the folder.",
+		.detection = TOKEN " It is asked through the old handle if that still answers, and "
+				   "through a new sandbox if that shares the folder.",
 		.limits = GONE,
 		.run = kill_destroy_tree,
 	},
@@ -1054,7 +1176,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("destroy-noop", "destroy-polite"),
 		.requirement = "destroy() ends also a command that ignores TERM.",
 		.rationale = "No stronger signal followed on teardown (contract:C15, field:K06).",
-		.detection = TOKEN " It is asked through the old handle if that still answers, and through a new sandbox if that shares the folder.",
+		.detection = TOKEN " It is asked through the old handle if that still answers, and "
+				   "through a new sandbox if that shares the folder.",
 		.limits = GONE,
 		.run = kill_destroy_trapped,
 	},
@@ -1068,7 +1191,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("destroy-noop", "destroy-polite"),
 		.requirement = "destroy() ends also what a command left behind that has exited.",
 		.rationale = "Children whose wrapper had exited were forgotten (contract:C31).",
-		.detection = TOKEN " It is asked through the old handle if that still answers, and through a new sandbox if that shares the folder.",
+		.detection = TOKEN " It is asked through the old handle if that still answers, and "
+				   "through a new sandbox if that shares the folder.",
 		.limits = GONE,
 		.run = kill_destroy_orphan,
 	},
@@ -1080,7 +1204,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("destroy-noop"),
-		.requirement = "destroy() does not wait for pending calls, and they come back without success.",
+		.requirement = "destroy() does not wait for pending calls, and they come back "
+			       "without success.",
 		.rationale = "A caller must never hang on a sandbox that is gone (contract:C24).",
 		.detection = "Three calls on threads, then destroy() and three joins.",
 		.limits = GONE,
@@ -1094,7 +1219,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_SPAWN | SP_NEED_NO_KILL,
 		.tools = LIST(SP_FIFO_TOOLS),
 		.faults = LIST("kill-undeclared-works"),
-		.requirement = "Where processes are not killable, kill() answers \"unsupported\" and the command lives on.",
+		.requirement = "Where processes are not killable, kill() answers \"unsupported\" "
+			       "and the command lives on.",
 		.rationale = "A silent no-op under either declaration deceives (field:K04).",
 		.detection = "kill(KILL), then the command must answer and end in its own way.",
 		.run = kill_declared_refuses,
@@ -1106,9 +1232,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("declares-reach-without-kill"),
-		.requirement = "The declaration is whole: reach and killable agree, signal 0 is not offered, follow is derived.",
+		.requirement = "The declaration is whole: reach and killable agree, signal 0 is "
+			       "not offered, follow is derived.",
 		.rationale = "Callers choose by it (contract:C261).",
-		.detection = "Compares the fields with one another; the other cases compare them with the subject.",
+		.detection = "Compares the fields with one another; the other cases compare them "
+			     "with the subject.",
 		.run = kill_declared_whole,
 	},
 	{
@@ -1119,8 +1247,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
 		.tools = LIST(SP_TOKEN_TOOLS),
 		.faults = LIST("zombie-counts-as-alive"),
-		.requirement = "A child that has exited and that its parent never reaps does not count as alive: kill() and wait() answer.",
-		.rationale = "kill -0 answers for a zombie, so it was held to be immune (field:K22).",
+		.requirement = "A child that has exited and that its parent never reaps does not "
+			       "count as alive: kill() and wait() answer.",
+		.rationale = "kill -0 answers for a zombie, so it was held to be immune "
+			     "(field:K22).",
 		.detection = "The case waits for state Z of that child, then kills.",
 		.run = kill_zombie_unreaped,
 	},
@@ -1142,7 +1272,8 @@ static const struct sp_case_def cases[] = {
 const struct sp_suite sp_suite_kill = {
 	.version = SP_SUITE_VERSION,
 	.name = "kill",
-	.summary = "A kill, abort, deadline, exit or destroy ends what it promises, and nothing else.",
+	.summary = "A kill, abort, deadline, exit or destroy ends what it promises, and nothing "
+		   "else.",
 	.subject = SP_SUBJECT_PROVIDER,
 	.cases = cases,
 	.n_cases = sizeof(cases) / sizeof(cases[0]),

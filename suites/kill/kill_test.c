@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table itself: ids, clauses and faults are whole. What the cases see is shown by the faults. */
+/*
+ * The table itself: ids, clauses and faults are whole. What the cases see is shown by the faults.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,20 +47,22 @@ Test(kill, every_case_has_a_clause_and_every_clause_a_case)
 	unsigned clauses = 0;
 	char row[16];
 
-	cr_assert_eq(sp_read_file(SP_SOURCE_DIR "/suites/kill/README.md", 1 << 20, &readme, &err), 0,
-		     "%s", err.message);
+	cr_assert_eq(sp_read_file(SP_SOURCE_DIR "/suites/kill/README.md", 1 << 20, &readme, &err),
+		     0, "%s", err.message);
 	for (size_t i = 0; i < sp_suite_kill.n_cases; i++) {
 		snprintf(row, sizeof(row), "| %s |", case_at(i)->clause);
 		cr_assert(strstr((char *)readme.data, row), "%s: no clause %s in the README",
 			  case_at(i)->id, case_at(i)->clause);
 	}
-	for (char *line = strstr((char *)readme.data, "\n| K"); line; line = strstr(line + 1, "\n| K")) {
+	for (char *line = strstr((char *)readme.data, "\n| K"); line;
+	     line = strstr(line + 1, "\n| K")) {
 		bool used = false;
 
 		for (size_t i = 0; i < sp_suite_kill.n_cases && !used; i++) {
 			size_t len = strlen(case_at(i)->clause);
 
-			used = strncmp(line + 3, case_at(i)->clause, len) == 0 && line[3 + len] == ' ';
+			used = strncmp(line + 3, case_at(i)->clause, len) == 0 &&
+			       line[3 + len] == ' ';
 		}
 		cr_assert(used, "clause%.5s has no case", line + 2);
 		clauses++;
@@ -75,7 +79,8 @@ Test(kill, cases_that_overwrite_files_need_control)
 	for (size_t i = 0; i < sp_suite_kill.n_cases; i++) {
 		const struct sp_case_def *def = case_at(i);
 
-		if (strcmp(def->id, "kill.limit.rewritten") && strcmp(def->id, "kill.limit.aimed") &&
+		if (strcmp(def->id, "kill.limit.rewritten") &&
+		    strcmp(def->id, "kill.limit.aimed") &&
 		    strcmp(def->id, "kill.limit.half-written"))
 			continue;
 		cr_expect(def->needs & SP_NEED_CONTROL, "%s would run without control", def->id);

@@ -7,7 +7,10 @@
 struct held {
 	struct sp_case *t;
 	struct sp_sandbox *sandbox;
-	/* Another instance's handle: what the case itself runs meanwhile does not queue behind the start. */
+	/*
+	 * Another instance's handle: what the case itself runs meanwhile
+	 * does not queue behind the start.
+	 */
 	struct sp_sandbox other;
 	struct sp_mark mark;
 	struct sp_cancel *cancel;
@@ -52,7 +55,10 @@ static bool held_start(struct sp_case *t, struct held *h, enum sp_control_step s
 		return false;
 	options.command = sp_case_format(t, "%s; exec sleep 1000", h->mark.shell);
 	options.cancel = h->cancel;
-	/* Only where its way is what is held: a file that the kill removes would stop the command as well. */
+	/*
+	 * Only where its way is what is held: a file that the kill removes
+	 * would stop the command as well.
+	 */
 	options.env = &env;
 	options.n_env = step == SP_STEP_UPLOAD;
 	h->start = sp_call_spawn(t, h->sandbox, &options);
@@ -77,7 +83,9 @@ static bool held_take(struct held *h)
 /* What must hold once the gate is open: it never ran, also not later. */
 static void held_check_never_ran(struct held *h)
 {
-	/* The step that was held has gone on; the rounds give it every chance to start the command. */
+	/*
+	 * The step that was held has gone on; the rounds give it every chance to start the command.
+	 */
 	SP_REQUIRE(sp_rounds(h->t, &h->other));
 	sp_mark_check(&h->mark, false, SP_HERE, "the effect of a command that never started");
 }

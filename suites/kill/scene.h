@@ -30,7 +30,9 @@ struct kill_scene {
 /* struct kill_scene s KILL_SCENE = KILL_SCENE_INIT; */
 #define KILL_SCENE SP_CLEANUP(kill_scene_done)
 
-/* Takes the case's sandbox, makes the place and the probe "probe". False after a recorded failure. */
+/*
+ * Takes the case's sandbox, makes the place and the probe "probe". False after a recorded failure.
+ */
 bool kill_scene_open(struct sp_case *t, struct kill_scene *s);
 /*
  * Spawns `shape`, in which %1$s stands for the probe and %2$s for text that
@@ -51,7 +53,10 @@ void kill_cancel_done(struct sp_cancel **cancel);
 /* A new cancel, or NULL after a recorded error. */
 struct sp_cancel *kill_cancel(struct sp_case *t);
 
-/* A second handle on the case's sandbox, as another process would have; its own queue. Ops NULL after a recorded failure. */
+/*
+ * A second handle on the case's sandbox, as another process would have; its own queue. Ops
+ * NULL after a recorded failure.
+ */
 #define KILL_HANDLE SP_CLEANUP(sp_sandbox_done)
 struct sp_sandbox kill_second_handle(struct sp_case *t, struct sp_sandbox *sandbox);
 

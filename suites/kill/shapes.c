@@ -95,7 +95,9 @@ static void stopped(struct sp_case *t, const char *what, const char *text)
 
 void kill_shape_stopped_child(struct sp_case *t)
 {
-	/* It ignores TERM as well: a pending TERM would end a survivor as soon as it is continued. */
+	/*
+	 * It ignores TERM as well: a pending TERM would end a survivor as soon as it is continued.
+	 */
 	stopped(t, "the stopped child",
 		"trap '' TERM INT HUP QUIT; %1$s & until wait; do :; done; %2$s");
 }

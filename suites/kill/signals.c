@@ -47,7 +47,8 @@ static bool listen_to(struct sp_case *t, struct listener *l, const char *signals
 	sp_case_note(t, "signals ignored from the start: %s", ignored);
 	/* INT, HUP, QUIT and TERM are bits 1, 0, 2 and 14 of the mask. */
 	return SP_CHECK(t, !(strtoull(ignored, NULL, 16) & 0x4007),
-			"a command starts with HUP, INT, QUIT and TERM at their default (SigIgn %s)",
+			"a command starts with HUP, INT, QUIT and TERM at their default (SigIgn "
+			"%s)",
 			ignored);
 }
 

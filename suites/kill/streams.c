@@ -81,11 +81,12 @@ static int await_standstill(struct kill_scene *s, const struct sp_mark *mark)
 	unsigned same = 0;
 
 	while (same < sp_case_rounds(s->t)) {
-		const char *now = sp_sh_out(s->t, s->sandbox,
-					    "cd %s; [ ! -e %s ] || echo all; cat progress 2>/dev/null; "
-					    "read -r s 2>/dev/null </proc/$(cat writer)/stat; "
-					    "case ${s##*) } in S*) ;; *) echo awake;; esac",
-					    s->place.dir, mark->path);
+		const char *now =
+		    sp_sh_out(s->t, s->sandbox,
+			      "cd %s; [ ! -e %s ] || echo all; cat progress 2>/dev/null; "
+			      "read -r s 2>/dev/null </proc/$(cat writer)/stat; "
+			      "case ${s##*) } in S*) ;; *) echo awake;; esac",
+			      s->place.dir, mark->path);
 
 		if (!now)
 			return -1;
@@ -112,9 +113,11 @@ static bool fill(struct kill_scene *s, struct sp_mark *mark, unsigned long long 
 	    !spawn_writer(s, lines, mark->shell) || !sp_token_await(&s->probe))
 		return false;
 	still = await_standstill(s, mark);
-	return still >= 0 && SP_CHECK(s->t, still, "nobody reads: the command stands still at the bound of %llu bytes and has not written %llu",
-				      (unsigned long long)sp_case_capabilities(s->t)->unread_bound,
-				      lines * LINE);
+	return still >= 0 &&
+	       SP_CHECK(s->t, still,
+			"nobody reads: the command stands still at the bound of %llu bytes and has "
+			"not written %llu",
+			(unsigned long long)sp_case_capabilities(s->t)->unread_bound, lines * LINE);
 }
 
 void kill_stream_bound_kill(struct sp_case *t)
@@ -132,7 +135,9 @@ void kill_stream_bound_kill(struct sp_case *t)
 	sp_mark_check(&mark, false, SP_HERE, "the end of its output");
 }
 
-/* Reads to the end; whether the bytes are exactly the writer's lines 0 … n-1. Keeps one line only. */
+/*
+ * Reads to the end; whether the bytes are exactly the writer's lines 0 … n-1. Keeps one line only.
+ */
 static bool check_lines(struct sp_spawned *child, unsigned long long lines)
 {
 	struct sp_error err = SP_ERROR_INIT;

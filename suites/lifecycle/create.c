@@ -34,7 +34,8 @@ void life_create_independent(struct sp_case *t)
 	SP_REQUIRE(life_create(t, &options, &one) && life_create(t, &options, &two));
 	SP_REQUIRE(SP_CHECK(t, strcmp(sp_sandbox_id(&one), sp_sandbox_id(&two)) != 0,
 			    "two sandboxes have two ids, not %s twice", sp_sandbox_id(&one)));
-	SP_REQUIRE(sp_sh_ok(t, &one, "echo one >%s", name) && sp_sh_ok(t, &two, "echo two >%s", name));
+	SP_REQUIRE(sp_sh_ok(t, &one, "echo one >%s", name) &&
+		   sp_sh_ok(t, &two, "echo two >%s", name));
 	said = sp_sh_out(t, &one, "cat %s", name);
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, "one", said, "the first one's file, after the second wrote its own");
@@ -66,8 +67,8 @@ void life_create_aborted(struct sp_case *t)
 	SP_REQUIRE(before >= 0 && cancel);
 	sp_cancel_abort(cancel, "changed my mind");
 	options.cancel = cancel;
-	SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, life_refused(t, &options, "aborted before", &err), &err,
-				 "create with a cancel that has fired"));
+	SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, life_refused(t, &options, "aborted before", &err),
+				 &err, "create with a cancel that has fired"));
 	SP_CHECK(t, strstr(err.message, "changed my mind") != NULL,
 		 "the error tells the abort's reason, but says \"%s\"", err.message);
 	SP_CHECK_INT(t, before, life_census(t), "sandboxes afterwards");
@@ -96,7 +97,8 @@ static void creating_done(struct creating *creating)
 /* The abort comes while the back end stands at `step`: what was made is removed. */
 static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_control_when when)
 {
-	struct creating creating SP_CLEANUP(creating_done) = { t, life_options(t), SP_SANDBOX_INIT };
+	struct creating creating SP_CLEANUP(creating_done) = { t, life_options(t),
+							       SP_SANDBOX_INIT };
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 	struct sp_call_result *result;
@@ -122,7 +124,9 @@ void life_create_aborted_during(struct sp_case *t)
 	static const struct {
 		enum sp_control_step step;
 		enum sp_control_when when;
-	} rows[] = { { SP_STEP_CREATE, SP_AFTER }, { SP_STEP_GET, SP_BEFORE }, { SP_STEP_RUN, SP_BEFORE } };
+	} rows[] = { { SP_STEP_CREATE, SP_AFTER },
+		     { SP_STEP_GET, SP_BEFORE },
+		     { SP_STEP_RUN, SP_BEFORE } };
 
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++)
 		aborted_at(t, rows[i].step, rows[i].when);
@@ -151,7 +155,8 @@ void life_create_fails_part_way(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_error err = SP_ERROR_INIT;
 
-		if (control->ops->fail(control->self, rows[i].step, 1, rows[i].how, rows[i].status, &err)) {
+		if (control->ops->fail(control->self, rows[i].step, 1, rows[i].how, rows[i].status,
+				       &err)) {
 			sp_case_error(t, SP_HERE, "fail: %s", err.message);
 			return;
 		}
@@ -171,15 +176,19 @@ void life_create_lost_answer(struct sp_case *t)
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
-	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_list(provider, &old, sp_case_cancel(t), &err), &err, "list"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_list(provider, &old, sp_case_cancel(t), &err), &err,
+			       "list"));
 	if (control->ops->fail(control->self, SP_STEP_CREATE, 1, SP_FAIL_LOST_ANSWER, 0, &err)) {
 		sp_case_error(t, SP_HERE, "fail: %s", err.message);
 		return;
 	}
 	rc = life_refused(t, &options, "no answer came", &err);
 	SP_CHECK_CODE(t, SP_UNKNOWN_OUTCOME, rc, &err, "create whose answer was lost");
-	/* One and only one was made, and the case ends it: a repeated request would have made two. */
-	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_list(provider, &now, sp_case_cancel(t), &err), &err, "list"));
+	/*
+	 * One and only one was made, and the case ends it: a repeated request would have made two.
+	 */
+	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_list(provider, &now, sp_case_cancel(t), &err), &err,
+			       "list"));
 	SP_CHECK_INT(t, (long long)old.len + 1, (long long)now.len, "sandboxes after one create");
 	for (size_t i = 0; i < now.len; i++) {
 		bool known = false;

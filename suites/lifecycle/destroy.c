@@ -27,8 +27,9 @@ void life_destroy_again(struct sp_case *t)
 		SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
 				       "destroy for the %d. time", i + 1));
 	for (int i = 0; i < 2; i++)
-		SP_REQUIRE(SP_CHECK_OK(t, sp_provider_destroy(provider, id, sp_case_cancel(t), &err), &err,
-				       "destroy by id of what is gone"));
+		SP_REQUIRE(SP_CHECK_OK(t,
+				       sp_provider_destroy(provider, id, sp_case_cancel(t), &err),
+				       &err, "destroy by id of what is gone"));
 	second = sp_case_second(t);
 	SP_REQUIRE(second != NULL);
 	SP_CHECK_OK(t, sp_provider_destroy(&second->provider, id, sp_case_cancel(t), &err), &err,
@@ -45,8 +46,10 @@ void life_destroy_by_id(struct sp_case *t)
 
 	SP_REQUIRE(life_create(t, &options, &made));
 	id = copy_id(t, &made);
-	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_destroy(sp_case_provider(t), id, sp_case_cancel(t), &err),
-			       &err, "destroy by id"));
+	SP_REQUIRE(
+		SP_CHECK_OK(t,
+			    sp_provider_destroy(sp_case_provider(t), id, sp_case_cancel(t), &err),
+			    &err, "destroy by id"));
 	life_resume(t, sp_case_provider(t), id, false, &again, "after destroy by id");
 }
 
@@ -60,8 +63,10 @@ void life_destroy_others(struct sp_case *t)
 
 	SP_REQUIRE(life_create(t, &options, &one) && life_create(t, &options, &two));
 	SP_REQUIRE(sp_sh_ok(t, &two, "echo kept >kept"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&one),
-						      sp_case_cancel(t), &err), &err, "destroy by id"));
+	SP_REQUIRE(SP_CHECK_OK(t,
+			       sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&one),
+						   sp_case_cancel(t), &err),
+			       &err, "destroy by id"));
 	said = sp_sh_out(t, &two, "cat kept");
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, "kept", said, "the neighbour's file");
@@ -79,12 +84,14 @@ void life_destroy_processes(struct sp_case *t)
 	SP_REQUIRE(before >= 0 && life_create(t, &options, &made));
 	SP_REQUIRE(sp_sh_ok(t, &made, "setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done' "
 				      ">/dev/null 2>&1 &"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
+			       "destroy"));
 	if (control->ops->census(control->self, &census, &err)) {
 		sp_case_error(t, SP_HERE, "census: %s", err.message);
 		return;
 	}
-	SP_CHECK_INT(t, before, (long long)census.n_sandboxes, "sandboxes that the back end still has");
+	SP_CHECK_INT(t, before, (long long)census.n_sandboxes,
+		     "sandboxes that the back end still has");
 }
 
 void life_destroy_refused(struct sp_case *t)
@@ -107,14 +114,15 @@ void life_destroy_refused(struct sp_case *t)
 		struct sp_error err = SP_ERROR_INIT;
 		int rc;
 
-		if (control->ops->fail(control->self, SP_STEP_TERMINATE, 0, rows[i].how, rows[i].status,
-				       &err)) {
+		if (control->ops->fail(control->self, SP_STEP_TERMINATE, 0, rows[i].how,
+				       rows[i].status, &err)) {
 			sp_case_error(t, SP_HERE, "fail: %s", err.message);
 			return;
 		}
 		rc = sp_sandbox_destroy(&made, sp_case_cancel(t), &err);
 		SP_CHECK(t, rc < 0, "%s: destroy is an error, not \"already gone\"", rows[i].what);
-		rc = sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&made), sp_case_cancel(t), &err);
+		rc = sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&made),
+					 sp_case_cancel(t), &err);
 		SP_CHECK(t, rc < 0, "%s: destroy by id is an error", rows[i].what);
 		control->ops->fail(control->self, SP_STEP_TERMINATE, 0, -1, 0, NULL);
 	}
@@ -138,7 +146,8 @@ void life_destroy_then_use(struct sp_case *t)
 	second = sp_case_second(t);
 	SP_REQUIRE(second && life_resume(t, &second->provider, sp_sandbox_id(&made), true, &other,
 					 "another instance"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
+			       "destroy"));
 	for (size_t i = 0; i < SP_COUNT(handles); i++) {
 		const char *whose = i ? "another handle" : "the handle that destroyed it";
 		struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;

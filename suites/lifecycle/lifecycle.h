@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The `lifecycle` suite: sandboxes are made, found, woken and removed, and nobody's is lost or doubled. */
+/*
+ * The `lifecycle` suite: sandboxes are made, found, woken and removed, and
+ * nobody's is lost or doubled.
+ */
 #ifndef SUITE_LIFECYCLE_H
 #define SUITE_LIFECYCLE_H
 

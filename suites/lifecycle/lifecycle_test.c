@@ -25,7 +25,8 @@ static void read_clauses(struct clauses *clauses)
 {
 	struct sp_bytes text SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_read_file(SP_SOURCE_DIR "/suites/lifecycle/README.md", 1024 * 1024, &text, &err);
+	int rc =
+		sp_read_file(SP_SOURCE_DIR "/suites/lifecycle/README.md", 1024 * 1024, &text, &err);
 
 	cr_assert_eq(rc, 0, "README.md: %s", err.message);
 	for (char *line = (char *)text.data; line; line = strchr(line, '\n')) {
@@ -33,7 +34,8 @@ static void read_clauses(struct clauses *clauses)
 			line++;
 		if (strncmp(line, "| L", 3) != 0)
 			continue;
-		cr_assert_lt(clauses->len, SP_COUNT(clauses->names), "more clauses than the test holds");
+		cr_assert_lt(clauses->len, SP_COUNT(clauses->names),
+			     "more clauses than the test holds");
 		cr_assert_eq(sscanf(line, "| %7[L0-9] |", clauses->names[clauses->len]), 1,
 			     "a clause's line reads \"| L1 | text |\", not \"%.40s\"", line);
 		clauses->len++;
@@ -64,11 +66,12 @@ Test(lifecycle, ids)
 		const char *id = record(i)->id;
 		size_t dots = 0;
 
-		cr_expect_eq(strncmp(id, "lifecycle.", 10), 0, "%s begins with the suite's name", id);
+		cr_expect_eq(strncmp(id, "lifecycle.", 10), 0, "%s begins with the suite's name",
+			     id);
 		for (const char *c = id; *c; c++) {
 			dots += *c == '.';
-			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-' ||
-					  *c == '.',
+			cr_expect(islower((unsigned char)*c) || isdigit((unsigned char)*c) ||
+					  *c == '-' || *c == '.',
 				  "%s holds only a-z, 0-9, '-' and '.'", id);
 		}
 		cr_expect_eq(dots, 2, "%s is suite.group.name", id);
@@ -88,12 +91,12 @@ Test(lifecycle, records_are_whole)
 		cr_expect(def->rationale && *def->rationale, "%s has a rationale", def->id);
 		cr_expect(def->detection && *def->detection, "%s has a detection", def->id);
 		cr_expect(def->faults && def->faults[0], "%s names a fault", def->id);
-		cr_expect(def->file && strstr(def->file, "suites/lifecycle/lifecycle.c"), "%s is in %s", def->id,
-			  def->file ? def->file : "(null)");
+		cr_expect(def->file && strstr(def->file, "suites/lifecycle/lifecycle.c"),
+			  "%s is in %s", def->id, def->file ? def->file : "(null)");
 		cr_expect_gt(def->line, 0, "%s has a line", def->id);
 		for (size_t j = 0; j < i; j++)
-			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function", def->id,
-				      record(j)->id);
+			cr_expect_neq(def->run, record(j)->run, "%s and %s run the same function",
+				      def->id, record(j)->id);
 	}
 }
 

@@ -13,8 +13,8 @@ static int listed(struct sp_case *t, const char *id)
 	struct sp_error err = SP_ERROR_INIT;
 	int times = 0;
 
-	if (!SP_CHECK_OK(t, sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err), &err,
-			 "list"))
+	if (!SP_CHECK_OK(t, sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err),
+			 &err, "list"))
 		return -1;
 	for (size_t i = 0; i < list.len; i++)
 		times += !strcmp(list.ids[i], id);
@@ -31,7 +31,8 @@ void life_list_live(struct sp_case *t)
 	SP_REQUIRE(life_create(t, &options, &made));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
 	SP_REQUIRE(SP_CHECK_INT(t, 1, listed(t, id), "times that a live sandbox is listed"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
+			       "destroy"));
 	SP_CHECK_INT(t, 0, listed(t, id), "times that a destroyed one is listed");
 }
 
@@ -45,12 +46,14 @@ void life_list_fails(struct sp_case *t)
 		struct sp_error err = SP_ERROR_INIT;
 		int rc;
 
-		if (control->ops->fail(control->self, SP_STEP_LIST, 0, SP_FAIL_STATUS, statuses[i], &err)) {
+		if (control->ops->fail(control->self, SP_STEP_LIST, 0, SP_FAIL_STATUS, statuses[i],
+				       &err)) {
 			sp_case_error(t, SP_HERE, "fail: %s", err.message);
 			return;
 		}
 		rc = sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err);
-		SP_CHECK(t, rc < 0, "status %d: list is an error, not %zu ids", statuses[i], list.len);
+		SP_CHECK(t, rc < 0, "status %d: list is an error, not %zu ids", statuses[i],
+			 list.len);
 		control->ops->fail(control->self, SP_STEP_LIST, 0, -1, 0, NULL);
 	}
 }

@@ -6,7 +6,9 @@
 #include <base/cleanup.h>
 #include <sandproof/case.h>
 
-/* struct sp_sandbox mine LIFE_MADE = SP_SANDBOX_INIT; destroyed and closed when the scope is left. */
+/*
+ * struct sp_sandbox mine LIFE_MADE = SP_SANDBOX_INIT; destroyed and closed when the scope is left.
+ */
 #define LIFE_MADE SP_CLEANUP(life_end)
 void life_end(struct sp_sandbox *sandbox);
 /* struct sp_sandbox handle LIFE_HANDLE = SP_SANDBOX_INIT; closed only. */
@@ -21,12 +23,18 @@ struct sp_create_options life_options(struct sp_case *t);
 /* Creates; false after a recorded failure. */
 bool life_create(struct sp_case *t, const struct sp_create_options *options,
 		 struct sp_sandbox *ret_sandbox);
-/* Creates and expects a failure of any kind; what comes instead is removed. Returns the code, 0 after a recorded failure. */
+/*
+ * Creates and expects a failure of any kind; what comes instead is removed. Returns the
+ * code, 0 after a recorded failure.
+ */
 int life_refused(struct sp_case *t, const struct sp_create_options *options, const char *what,
 		 struct sp_error *err);
 /* Live sandboxes that the back end counts in the workspace, or -1 after a recorded error. */
 long long life_census(struct sp_case *t);
-/* Resumes in `provider` and expects a handle (`found`) or "gone for good". False after a recorded failure. */
+/*
+ * Resumes in `provider` and expects a handle (`found`) or "gone for good".
+ * False after a recorded failure.
+ */
 bool life_resume(struct sp_case *t, struct sp_provider *provider, const char *id, bool found,
 		 struct sp_sandbox *ret_sandbox, const char *what);
 /* Resumes and expects an error, which is not "gone". */

@@ -57,7 +57,8 @@ void life_resume_gone(struct sp_case *t)
 
 	SP_REQUIRE(life_create(t, &options, &made));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err, "destroy"));
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
+			       "destroy"));
 	life_resume(t, sp_case_provider(t), id, false, &again, "a destroyed sandbox");
 }
 
@@ -67,7 +68,10 @@ void life_resume_states(struct sp_case *t)
 	static const struct {
 		const char *state;
 		bool found;
-	} rows[] = { { "running", true }, { "suspended", true }, { "errored", false }, { "terminated", false } };
+	} rows[] = { { "running", true },
+		     { "suspended", true },
+		     { "errored", false },
+		     { "terminated", false } };
 	struct sp_control *control = sp_case_control(t);
 
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
@@ -77,12 +81,13 @@ void life_resume_states(struct sp_case *t)
 		struct sp_error err = SP_ERROR_INIT;
 
 		SP_REQUIRE(life_create(t, &options, &made));
-		if (control->ops->set_state(control->self, sp_sandbox_id(&made), rows[i].state, &err)) {
+		if (control->ops->set_state(control->self, sp_sandbox_id(&made), rows[i].state,
+					    &err)) {
 			sp_case_error(t, SP_HERE, "set_state %s: %s", rows[i].state, err.message);
 			return;
 		}
-		SP_REQUIRE(life_resume(t, sp_case_provider(t), sp_sandbox_id(&made), rows[i].found, &again,
-				       rows[i].state));
+		SP_REQUIRE(life_resume(t, sp_case_provider(t), sp_sandbox_id(&made), rows[i].found,
+				       &again, rows[i].state));
 		if (rows[i].found)
 			sp_sh_ok(t, &again, ":");
 	}
@@ -103,8 +108,8 @@ static int resume_call(void *arg, struct sp_cancel *cancel, struct sp_call_resul
 {
 	struct resuming *resuming = arg;
 
-	return sp_provider_resume(sp_case_provider(resuming->t), resuming->id, &resuming->sandbox, cancel,
-				  &result->err);
+	return sp_provider_resume(sp_case_provider(resuming->t), resuming->id, &resuming->sandbox,
+				  cancel, &result->err);
 }
 
 static bool set_state(struct sp_case *t, const char *id, const char *state)
@@ -160,10 +165,11 @@ static void changes(struct sp_case *t, bool waking, const char *to, bool found)
 	SP_REQUIRE(found || set_state(t, resuming.id, to));
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
-	SP_REQUIRE(result && SP_CHECK_OK(t, result->rc, &result->err, "%s, then %s: resume", from, to));
+	SP_REQUIRE(result &&
+		   SP_CHECK_OK(t, result->rc, &result->err, "%s, then %s: resume", from, to));
 	SP_CHECK_STR(t, found ? "a handle" : "gone for good",
-		     resuming.sandbox.ops ? "a handle" : "gone for good", "%s, then %s: resume answers", from,
-		     to);
+		     resuming.sandbox.ops ? "a handle" : "gone for good",
+		     "%s, then %s: resume answers", from, to);
 	if (found && !sp_case_failed(t))
 		sp_sh_ok(t, &resuming.sandbox, ":");
 }
@@ -199,7 +205,8 @@ void life_resume_transient(struct sp_case *t)
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_error err = SP_ERROR_INIT;
 
-		if (control->ops->fail(control->self, SP_STEP_GET, 0, rows[i].how, rows[i].status, &err)) {
+		if (control->ops->fail(control->self, SP_STEP_GET, 0, rows[i].how, rows[i].status,
+				       &err)) {
 			sp_case_error(t, SP_HERE, "fail: %s", err.message);
 			return;
 		}
@@ -221,9 +228,11 @@ void life_resume_404(struct sp_case *t)
 		sp_case_error(t, SP_HERE, "fail: %s", err.message);
 		return;
 	}
-	life_resume_fails(t, sp_case_provider(t), sp_sandbox_id(&made), "a 404 for a sandbox that is listed");
+	life_resume_fails(t, sp_case_provider(t), sp_sandbox_id(&made),
+			  "a 404 for a sandbox that is listed");
 	control->ops->fail(control->self, SP_STEP_LIST, 0, SP_FAIL_STATUS, 404, NULL);
-	life_resume_fails(t, sp_case_provider(t), sp_sandbox_id(&made), "a 404, and another for the list");
+	life_resume_fails(t, sp_case_provider(t), sp_sandbox_id(&made),
+			  "a 404, and another for the list");
 	control->ops->fail(control->self, SP_STEP_LIST, 0, -1, 0, NULL);
 	control->ops->fail(control->self, SP_STEP_GET, 0, -1, 0, NULL);
 }

@@ -31,7 +31,8 @@ void life_sleep_files(struct sp_case *t)
 	said = sp_sh_out(t, &made, "cat %s /tmp/%s%s", name, name,
 			 memory ? sp_case_format(t, " %s/%s", memory, name) : "");
 	SP_REQUIRE(said != NULL);
-	SP_CHECK_STR(t, memory ? "home\ntmp\nmemory" : "home\ntmp", said, "what a woken sandbox holds");
+	SP_CHECK_STR(t, memory ? "home\ntmp\nmemory" : "home\ntmp", said,
+		     "what a woken sandbox holds");
 }
 
 void life_sleep_upload(struct sp_case *t)
@@ -80,9 +81,11 @@ void life_sleep_durable(struct sp_case *t)
 		return;
 	}
 	SP_REQUIRE(second && life_create(t, &options, &made));
-	SP_REQUIRE(sp_sh_ok(t, &made, "mkdir -p a/b; echo deep >a/b/c; ln -s c a/b/d; chmod 640 a/b/c"));
+	SP_REQUIRE(sp_sh_ok(t, &made,
+			    "mkdir -p a/b; echo deep >a/b/c; ln -s c a/b/d; chmod 640 a/b/c"));
 	SP_REQUIRE(put_to_sleep(t, &made));
-	SP_REQUIRE(life_resume(t, &second->provider, sp_sandbox_id(&made), true, &other, "a stopped one"));
+	SP_REQUIRE(life_resume(t, &second->provider, sp_sandbox_id(&made), true, &other,
+			       "a stopped one"));
 	said = sp_sh_out(t, &other, "cat a/b/d; stat -c %%a a/b/c");
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, "deep\n640", said, "the files of a stopped and started sandbox");

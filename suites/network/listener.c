@@ -12,12 +12,14 @@
 
 static int bound(int type, unsigned *ret_port)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(at);
 	int fd SP_CLOSE = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
-	    getsockname(fd, (struct sockaddr *)&at, &len) || (type == SOCK_STREAM && listen(fd, 64)))
+	    getsockname(fd, (struct sockaddr *)&at, &len) ||
+	    (type == SOCK_STREAM && listen(fd, 64)))
 		return -1;
 	*ret_port = ntohs(at.sin_port);
 	return SP_TAKE_FD(fd);
@@ -43,8 +45,10 @@ void net_close(struct net_listener *listener)
 const char *net_knock(const struct net_listener *listener, const char *word)
 {
 	return sp_case_format(listener->t,
-			      "bash -c '(exec 3<>/dev/tcp/127.0.0.1/%u && echo %s >&3) 2>/dev/null && echo tcp; "
-			      "(exec 4<>/dev/udp/127.0.0.1/%u && echo %s >&4) 2>/dev/null && echo udp; :'",
+			      "bash -c '(exec 3<>/dev/tcp/127.0.0.1/%u && echo %s >&3) 2>/dev/null "
+			      "&& echo tcp; "
+			      "(exec 4<>/dev/udp/127.0.0.1/%u && echo %s >&4) 2>/dev/null && echo "
+			      "udp; :'",
 			      listener->tcp_port, word, listener->udp_port, word);
 }
 
@@ -63,7 +67,8 @@ static bool send_sentinel(int type, unsigned port)
 /* Next message of a socket: a datagram, or all that one connection says. */
 static bool next_message(const struct net_listener *listener, int type, char text[64])
 {
-	int fd SP_CLOSE = type == SOCK_STREAM ? accept4(listener->tcp, NULL, NULL, SOCK_CLOEXEC) : -1;
+	int fd SP_CLOSE =
+		type == SOCK_STREAM ? accept4(listener->tcp, NULL, NULL, SOCK_CLOEXEC) : -1;
 	ssize_t n = type == SOCK_STREAM ? read(fd, text, 63) : recv(listener->udp, text, 63, 0);
 
 	text[n > 0 ? n : 0] = '\0';

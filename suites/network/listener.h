@@ -23,9 +23,15 @@ struct net_listener {
 /* Opens both. False after a recorded error. */
 bool net_open(struct sp_case *t, struct net_listener *listener);
 void net_close(struct net_listener *listener);
-/* Shell text that sends `word` to both by bash's own sockets and prints which one took it ("tcp", "udp"). */
+/*
+ * Shell text that sends `word` to both by bash's own sockets and prints
+ * which one took it ("tcp", "udp").
+ */
 const char *net_knock(const struct net_listener *listener, const char *word);
-/* How many of both sockets have got `word` since the last call: 0, 1 or 2; -1 after a recorded error. */
+/*
+ * How many of both sockets have got `word` since the last call: 0, 1 or
+ * 2; -1 after a recorded error.
+ */
 int net_hits(struct net_listener *listener, const char *word);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The `network` suite: a policy is what the sandbox's sockets meet, in both directions of the claim. */
+/*
+ * The `network` suite: a policy is what the sandbox's sockets meet, in
+ * both directions of the claim.
+ */
 #ifndef SUITE_NETWORK_H
 #define SUITE_NETWORK_H
 

@@ -43,7 +43,8 @@ static bool knocks(struct net_listener *l, struct sp_sandbox *sandbox, const cha
 	if (!sp_sh_ok(l->t, sandbox, "%s%s", prefix, net_knock(l, word)))
 		return false;
 	hits = net_hits(l, word);
-	return hits >= 0 && SP_CHECK_INT(l->t, expected, hits, "%s: of a stream and a datagram arrived", what);
+	return hits >= 0 &&
+	       SP_CHECK_INT(l->t, expected, hits, "%s: of a stream and a datagram arrived", what);
 }
 
 /* The claim's other half: without the policy the same knock arrives. False also where it cannot. */
@@ -59,7 +60,9 @@ static bool reachable(struct net_listener *l)
 	if (hits == 2)
 		return true;
 	if (hits >= 0)
-		sp_skip(l->t, "needs a sandbox that reaches a listener beside it: without a policy %d of 2 arrived",
+		sp_skip(l->t,
+			"needs a sandbox that reaches a listener beside it: without a policy %d of "
+			"2 arrived",
 			hits);
 	return false;
 }
@@ -133,7 +136,8 @@ void net_deny_second(struct sp_case *t)
 	int rc;
 
 	SP_REQUIRE(second && net_open(t, &l) && reachable(&l) && make(t, SP_NETWORK_DENY, &shut));
-	rc = sp_provider_resume(&second->provider, sp_sandbox_id(&shut), &again, sp_case_cancel(t), &err);
+	rc = sp_provider_resume(&second->provider, sp_sandbox_id(&shut), &again, sp_case_cancel(t),
+				&err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "resume") && SP_CHECK(t, again.ops, "resume finds it"));
 	knocks(&l, &again, "second", "", 0, "under deny, through another instance");
 }

@@ -14,7 +14,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-get-throws", "store-get-invents"),
 		.requirement = "A key without a record answers that there is none, and no error.",
-		.rationale = "Callers create on \"none\"; an error or an empty record sends them elsewhere (contract:C179).",
+		.rationale = "Callers create on \"none\"; an error or an empty record sends them "
+			     "elsewhere (contract:C179).",
 		.detection = "get() of a key that nobody wrote.",
 		.run = store_get_absent,
 	},
@@ -38,8 +39,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-absent-is-empty", "store-absent-is-null"),
 		.requirement = "An absent optional field comes back absent.",
-		.rationale = "Null, empty text and a key without value all read otherwise somewhere (contract:C178, field:T02).",
-		.detection = "Upsert without the optionals: both are absent, neither empty nor \"null\".",
+		.rationale = "Null, empty text and a key without value all read otherwise "
+			     "somewhere (contract:C178, field:T02).",
+		.detection = "Upsert without the optionals: both are absent, neither empty nor "
+			     "\"null\".",
 		.run = store_get_bare,
 	},
 	{
@@ -48,7 +51,8 @@ static const struct sp_case_def cases[] = {
 		.clause = "S2",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("store-zero-is-absent", "store-time-is-a-double", "store-time-is-32-bit"),
+		.faults = LIST("store-zero-is-absent", "store-time-is-a-double",
+			       "store-time-is-32-bit"),
 		.requirement = "Every signed 64-bit time is kept, 0 and negative ones too.",
 		.rationale = "Truthiness tests lose 0; doubles lose the last digits (field:T09).",
 		.detection = "A table of times at the edges of every narrower type.",
@@ -60,7 +64,8 @@ static const struct sp_case_def cases[] = {
 		.clause = "S2",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("store-empty-is-absent", "store-null-text-is-absent", "store-trims-values"),
+		.faults = LIST("store-empty-is-absent", "store-null-text-is-absent",
+			       "store-trims-values"),
 		.requirement = "Texts that look like other values are kept as texts.",
 		.rationale = "\"\", \"null\", \"0\" and \"false\" are legal ids (field:T09).",
 		.detection = "A table of such texts in every field.",
@@ -86,7 +91,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-merges"),
 		.requirement = "An upsert without the optional fields clears both of them.",
-		.rationale = "A merge keeps a stale snapshot id, which is restored later (contract:C177, field:T01).",
+		.rationale = "A merge keeps a stale snapshot id, which is restored later "
+			     "(contract:C177, field:T01).",
 		.detection = "Upsert with both, then without, then with both again.",
 		.run = store_replace_both,
 	},
@@ -110,7 +116,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-merges", "store-merges-run"),
 		.requirement = "An upsert clears the run id alone.",
-		.rationale = "The known suite seeds the snapshot id only, so a merge that keeps the run id passes (contract:C177).",
+		.rationale = "The known suite seeds the snapshot id only, so a merge that keeps "
+			     "the run id passes (contract:C177).",
 		.detection = "Upsert with both optionals, then with the snapshot id alone.",
 		.run = store_replace_run,
 	},
@@ -133,9 +140,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR,
 		.faults = LIST("store-empty-stands-for-absent"),
-		.requirement = "A cleared field is stored as one that never was, and otherwise than an empty one.",
-		.rationale = "Cache and database disagree when absent has several forms (contract:C178, field:T02).",
-		.detection = "The stored forms through the back door: cleared equals never set, and differs from empty.",
+		.requirement = "A cleared field is stored as one that never was, and otherwise "
+			       "than an empty one.",
+		.rationale = "Cache and database disagree when absent has several forms "
+			     "(contract:C178, field:T02).",
+		.detection = "The stored forms through the back door: cleared equals never set, "
+			     "and differs from empty.",
 		.run = store_replace_raw,
 	},
 	{
@@ -144,10 +154,13 @@ static const struct sp_case_def cases[] = {
 		.clause = "S4",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("store-folds-case", "store-sanitizes-keys", "store-trims-keys", "store-normalizes-keys"),
+		.faults = LIST("store-folds-case", "store-sanitizes-keys", "store-trims-keys",
+			       "store-normalizes-keys"),
 		.requirement = "Keys that look alike have records of their own.",
-		.rationale = "Case folding, normalisation, trimming and escaping make two keys one (field:T05).",
-		.detection = "A table of look-alikes: each holds its own record, and deleting one leaves the rest.",
+		.rationale = "Case folding, normalisation, trimming and escaping make two keys "
+			     "one (field:T05).",
+		.detection = "A table of look-alikes: each holds its own record, and deleting "
+			     "one leaves the rest.",
 		.run = store_key_look_alikes,
 	},
 	{
@@ -157,8 +170,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-refuses-slash", "store-sanitizes-keys"),
-		.requirement = "Keys with slashes, quotes, patterns and control bytes are plain text.",
-		.rationale = "A slash became a folder, a quote an end of a text (field:T06, field:T07).",
+		.requirement = "Keys with slashes, quotes, patterns and control bytes are plain "
+			       "text.",
+		.rationale = "A slash became a folder, a quote an end of a text (field:T06, "
+			     "field:T07).",
 		.detection = "A table of such keys around a unique text.",
 		.run = store_key_hostile,
 	},
@@ -169,7 +184,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-refuses-slash", "store-sanitizes-keys"),
-		.requirement = "Keys that are nothing but a path, a pattern or a blank are plain text.",
+		.requirement = "Keys that are nothing but a path, a pattern or a blank are plain "
+			       "text.",
 		.rationale = "A key must not lead out of the folder or table (field:T07).",
 		.detection = "The bare texts as keys; each holds its own record.",
 		.run = store_key_bare,
@@ -183,7 +199,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-key-is-pattern"),
 		.requirement = "A key with pattern characters matches nothing but itself.",
 		.rationale = "LIKE and glob marks found and deleted other records (field:T07).",
-		.detection = "get() and del() of patterns that would match a record leave it alone.",
+		.detection = "get() and del() of patterns that would match a record leave it "
+			     "alone.",
 		.run = store_key_patterns,
 	},
 	{
@@ -206,8 +223,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-hashes-keys"),
 		.requirement = "Keys whose hashes are equal are apart.",
-		.rationale = "Shortened hashes gave one tenant the record of another (field:T05, contract:C190).",
-		.detection = "Pairs that collide under 32-bit FNV-1a, CRC-32 and the string hash of Java.",
+		.rationale = "Shortened hashes gave one tenant the record of another (field:T05, "
+			     "contract:C190).",
+		.detection = "Pairs that collide under 32-bit FNV-1a, CRC-32 and the string hash "
+			     "of Java.",
 		.run = store_key_hash,
 	},
 	{
@@ -230,7 +249,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-delete-throws"),
 		.requirement = "Deleting a key without a record is fine.",
-		.rationale = "Clean-up runs twice; an error in the second stops the rest (contract:C180).",
+		.rationale = "Clean-up runs twice; an error in the second stops the rest "
+			     "(contract:C180).",
 		.detection = "del() of a key that nobody wrote.",
 		.run = store_delete_absent,
 	},
@@ -255,7 +275,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-keeps-index"),
 		.requirement = "A delete removes every trace of the key, and an upsert adds none.",
 		.rationale = "Side indexes grew and listed ghosts (field:T12, field:T13).",
-		.detection = "Writes with changing fields and deletes; the back door counts one row a key, then none.",
+		.detection = "Writes with changing fields and deletes; the back door counts one "
+			     "row a key, then none.",
 		.run = store_delete_traces,
 	},
 	{
@@ -265,9 +286,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-expires"),
-		.requirement = "A record stays until it is deleted, however it was written and however long it is not read.",
-		.rationale = "A time-to-live removed the only record of a running sandbox (field:T10).",
-		.detection = "A record that is written once, one that is written twice, and three ROUNDS of other work.",
+		.requirement = "A record stays until it is deleted, however it was written and "
+			       "however long it is not read.",
+		.rationale = "A time-to-live removed the only record of a running sandbox "
+			     "(field:T10).",
+		.detection = "A record that is written once, one that is written twice, and "
+			     "three ROUNDS of other work.",
 		.limits = "No clock is turned: a store that forgets after hours is not seen.",
 		.run = store_keep_untouched,
 	},
@@ -314,7 +338,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-cuts-keys"),
-		.requirement = "A key of 1 MiB is kept whole, or refused with the limit named, and never cut.",
+		.requirement = "A key of 1 MiB is kept whole, or refused with the limit named, "
+			       "and never cut.",
 		.rationale = "A cut key is another key.",
 		.detection = "Upsert; then the shorter key is looked for.",
 		.run = store_input_long_key,
@@ -326,7 +351,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-cuts-values"),
-		.requirement = "A text of 1 MiB is kept whole, or refused with the limit named, and the old record stays.",
+		.requirement = "A text of 1 MiB is kept whole, or refused with the limit named, "
+			       "and the old record stays.",
 		.rationale = "A cut id names something else, or nothing.",
 		.detection = "Upsert over an old record.",
 		.run = store_input_long_value,
@@ -338,7 +364,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-repairs-utf8"),
-		.requirement = "Text that is not UTF-8 is refused, in keys and in values, and nothing is stored.",
+		.requirement = "Text that is not UTF-8 is refused, in keys and in values, and "
+			       "nothing is stored.",
 		.rationale = "A replaced byte makes another text of it.",
 		.detection = "A table of malformed texts; the old record stays.",
 		.run = store_input_not_utf8,
@@ -362,7 +389,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_STORE_FENCE,
 		.faults = LIST("store-ignores-fence", "store-fence-must-grow"),
-		.requirement = "An upsert with a lower fence than one acknowledged before is a conflict and changes nothing; an equal one is taken.",
+		.requirement = "An upsert with a lower fence than one acknowledged before is a "
+			       "conflict and changes nothing; an equal one is taken.",
 		.rationale = "A holder that lost its lock writes late (contract:C284).",
 		.detection = "Fences up, down and equal, each followed by a get.",
 		.run = store_fence_older,
@@ -386,7 +414,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_STORE_FENCE,
 		.faults = LIST("store-forgets-fence"),
-		.requirement = "An upsert without a fence is taken and leaves the fence as it was; a delete forgets it.",
+		.requirement = "An upsert without a fence is taken and leaves the fence as it "
+			       "was; a delete forgets it.",
 		.rationale = "A maintenance write must not open the door to an old holder.",
 		.detection = "Fenced, unfenced, lower; then delete and a low one.",
 		.run = store_fence_none,
@@ -436,7 +465,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-caches-reads", "store-writes-behind"),
 		.requirement = "What one instance wrote or deleted, another one reads at once.",
 		.rationale = "Each process of a service has an instance (field:T14).",
-		.detection = "Two instances that have both looked before write, replace and delete in turn.",
+		.detection = "Two instances that have both looked before write, replace and "
+			     "delete in turn.",
 		.run = store_second_reads,
 	},
 	{
@@ -447,7 +477,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_MULTI_PROCESS,
 		.faults = LIST("store-writes-its-image"),
 		.requirement = "Writes of several instances to different keys all stay.",
-		.rationale = "Whole-file stores write back what they read at their start (field:T14).",
+		.rationale = "Whole-file stores write back what they read at their start "
+			     "(field:T14).",
 		.detection = "Two instances write three keys in turn; each reads all three.",
 		.run = store_second_commute,
 	},
@@ -458,8 +489,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_MULTI_PROCESS,
 		.faults = LIST("store-tombstones"),
-		.requirement = "Without fences an upsert after a delete is a record again: the last writer wins.",
-		.rationale = "The rule is documented because either answer surprises somebody (field:T11).",
+		.requirement = "Without fences an upsert after a delete is a record again: the "
+			       "last writer wins.",
+		.rationale = "The rule is documented because either answer surprises somebody "
+			     "(field:T11).",
 		.detection = "Delete by one instance, upsert by another.",
 		.run = store_second_late,
 	},
@@ -470,7 +503,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_DURABLE,
 		.faults = LIST("store-forgets-on-close"),
-		.requirement = "What was acknowledged is there after the store is opened again, and what was deleted is not.",
+		.requirement = "What was acknowledged is there after the store is opened again, "
+			       "and what was deleted is not.",
 		.rationale = "Durable is a promise, not a cache.",
 		.detection = "Write, delete, reopen, read.",
 		.run = store_reopen_keeps,
@@ -482,7 +516,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("store-declares-volatile"),
-		.requirement = "A store that declares itself not durable is empty after it is opened again.",
+		.requirement = "A store that declares itself not durable is empty after it is "
+			       "opened again.",
 		.rationale = "A declaration that is untrue in either way misleads (contract:C261).",
 		.detection = "Write, reopen, read, where `durable` is declared false.",
 		.run = store_reopen_volatile,
@@ -519,7 +554,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_MULTI_PROCESS | SP_NEED_PEER,
 		.faults = LIST("store-caches-reads"),
 		.requirement = "What another process wrote is read at once.",
-		.rationale = "A cache in front of the store is wrong as soon as there are two processes.",
+		.rationale = "A cache in front of the store is wrong as soon as there are two "
+			     "processes.",
 		.detection = "Written here, replaced by another process, read here.",
 		.run = store_process_reads,
 	},
@@ -530,8 +566,10 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_MULTI_PROCESS | SP_NEED_PEER,
 		.faults = LIST("store-writes-behind"),
-		.requirement = "Processes that write different keys at once lose nothing and meet no error.",
-		.rationale = "A second process got \"database is locked\" where it should have waited.",
+		.requirement = "Processes that write different keys at once lose nothing and "
+			       "meet no error.",
+		.rationale = "A second process got \"database is locked\" where it should have "
+			     "waited.",
 		.detection = "Three processes write at once; every acknowledged record is there.",
 		.run = store_process_apart,
 	},
@@ -542,9 +580,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_MULTI_PROCESS | SP_NEED_PEER,
 		.faults = LIST("store-updates-half", "store-caches-reads"),
-		.requirement = "A read beside another process that writes is one version, whole, and never an older one than before.",
+		.requirement = "A read beside another process that writes is one version, whole, "
+			       "and never an older one than before.",
 		.rationale = "Fields of two versions name a sandbox that never was.",
-		.detection = "One process writes versions, each told; reads here are whole and only grow.",
+		.detection = "One process writes versions, each told; reads here are whole and "
+			     "only grow.",
 		.run = store_process_torn,
 	},
 	{
@@ -554,9 +594,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_DURABLE | SP_NEED_PEER,
 		.faults = LIST("store-writes-behind"),
-		.requirement = "After kill -9 of the writer between two writes every acknowledged record is there.",
+		.requirement = "After kill -9 of the writer between two writes every "
+			       "acknowledged record is there.",
 		.rationale = "An acknowledgement before the write is none.",
-		.detection = "A process is killed after the tenth answer; reopened, all ten are there and the eleventh is not.",
+		.detection = "A process is killed after the tenth answer; reopened, all ten are "
+			     "there and the eleventh is not.",
 		.run = store_crash_between,
 	},
 	{
@@ -566,9 +608,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_DURABLE | SP_NEED_PEER,
 		.faults = LIST("store-writes-behind", "store-updates-half"),
-		.requirement = "After kill -9 of the writer in full flight the record is whole and no older than the last answer.",
+		.requirement = "After kill -9 of the writer in full flight the record is whole "
+			       "and no older than the last answer.",
 		.rationale = "Half a record is worse than none.",
-		.detection = "Killed after 3, 6, 9 and 12 answers of a writer that goes on; reopened, the version is whole.",
+		.detection = "Killed after 3, 6, 9 and 12 answers of a writer that goes on; "
+			     "reopened, the version is whole.",
 		.limits = "The power is not cut: what the disk does with a sync is its own matter.",
 		.run = store_crash_during,
 	},
@@ -579,9 +623,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR,
 		.faults = LIST("store-damage-spreads", "store-damage-is-read"),
-		.requirement = "A damaged record is none or a typed error, others are served, and an upsert repairs it.",
+		.requirement = "A damaged record is none or a typed error, others are served, "
+			       "and an upsert repairs it.",
 		.rationale = "One row without payload broke every get (field:T08).",
-		.detection = "Each kind of damage that the back end can hold, through the back door.",
+		.detection = "Each kind of damage that the back end can hold, through the back "
+			     "door.",
 		.run = store_damage_one,
 	},
 	{
@@ -591,9 +637,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR | SP_NEED_DURABLE,
 		.faults = LIST("store-unreadable-is-empty"),
-		.requirement = "What is no store of ours is refused, never taken for an empty one, and left as it is.",
-		.rationale = "A file with the text null read as an empty store, and all sandboxes were lost from view (field:T17).",
-		.detection = "The file is replaced by \"null\"; another instance is refused; the file is put back and holds everything.",
+		.requirement = "What is no store of ours is refused, never taken for an empty "
+			       "one, and left as it is.",
+		.rationale = "A file with the text null read as an empty store, and all "
+			     "sandboxes were lost from view (field:T17).",
+		.detection = "The file is replaced by \"null\"; another instance is refused; the "
+			     "file is put back and holds everything.",
 		.run = store_damage_foreign,
 	},
 	{
@@ -605,7 +654,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-unreadable-is-empty"),
 		.requirement = "Data of a newer schema version is refused.",
 		.rationale = "An old program that writes into new tables damages them.",
-		.detection = "The version is raised; another instance is refused; then everything is there.",
+		.detection = "The version is raised; another instance is refused; then "
+			     "everything is there.",
 		.run = store_damage_newer,
 	},
 	{
@@ -615,9 +665,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR,
 		.faults = LIST("store-swallows-failures"),
-		.requirement = "An upsert into data that somebody keeps locked is never told as done, and ends by its cancel.",
-		.rationale = "Storage errors were swallowed and the caller was told that it was done (field:T15).",
-		.detection = "Locked through the back door, upsert, abort; unlocked, the old record is there.",
+		.requirement = "An upsert into data that somebody keeps locked is never told as "
+			       "done, and ends by its cancel.",
+		.rationale = "Storage errors were swallowed and the caller was told that it was "
+			     "done (field:T15).",
+		.detection = "Locked through the back door, upsert, abort; unlocked, the old "
+			     "record is there.",
 		.run = store_trouble_locked,
 	},
 	{
@@ -639,9 +692,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR,
 		.faults = LIST("store-swallows-failures"),
-		.requirement = "While the server is away an upsert says so; when it is back the store works again by itself, with everything acknowledged.",
+		.requirement = "While the server is away an upsert says so; when it is back the "
+			       "store works again by itself, with everything acknowledged.",
 		.rationale = "A server restarts while its clients live.",
-		.detection = "Every connection is cut and none is made; then a get and an upsert on the same instance.",
+		.detection = "Every connection is cut and none is made; then a get and an upsert "
+			     "on the same instance.",
 		.run = store_trouble_down,
 	},
 	{
@@ -651,9 +706,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_PEER,
 		.faults = LIST("store-swallows-failures"),
-		.requirement = "On a full disk an upsert says so, and everything acknowledged is there.",
+		.requirement = "On a full disk an upsert says so, and everything acknowledged is "
+			       "there.",
 		.rationale = "A full disk is the commonest failure of all (field:T15).",
-		.detection = "Another process fills a small file system; the failing upsert says io, all before it are whole.",
+		.detection = "Another process fills a small file system; the failing upsert says "
+			     "io, all before it are whole.",
 		.run = store_trouble_full,
 	},
 	{
@@ -664,7 +721,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_PEER | SP_NEED_DURABLE,
 		.faults = LIST("store-swallows-failures"),
 		.requirement = "On a read-only disk an upsert is refused with a typed error.",
-		.rationale = "A store that cannot write must not look like one that can (field:T15).",
+		.rationale = "A store that cannot write must not look like one that can "
+			     "(field:T15).",
 		.detection = "Another process sees the same data on a read-only mount.",
 		.run = store_trouble_read_only,
 	},

@@ -12,7 +12,9 @@
 #define LAST_SIGNAL 64
 #define IGNORE ((void *)1)
 
-/* The kernel's own layout; where an architecture has no restorer, the mask merely starts earlier. */
+/*
+ * The kernel's own layout; where an architecture has no restorer, the mask merely starts earlier.
+ */
 struct kernel_sigaction {
 	void *handler;
 	unsigned long flags;

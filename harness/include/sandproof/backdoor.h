@@ -34,7 +34,9 @@ enum sp_trouble {
 	/* Somebody else holds everything exclusively and does not let go, until the trouble ends.
 	 */
 	SP_TROUBLE_LOCKED = 0,
-	/* The other side is away: every connection is cut and none is made, until the trouble ends. */
+	/*
+	 * The other side is away: every connection is cut and none is made, until the trouble ends.
+	 */
 	SP_TROUBLE_DOWN,
 	/* What holds the data holds something else, until the trouble ends. */
 	SP_TROUBLE_FOREIGN,

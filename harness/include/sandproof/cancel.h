@@ -61,7 +61,10 @@ typedef void (*sp_cancel_fn)(void *arg);
  * watcher for sp_cancel_unwatch().
  */
 int sp_cancel_watch(struct sp_cancel *cancel, sp_cancel_fn fn, void *arg, uint64_t *ret_id);
-/* Removes a watcher; when it returns, `fn` is not running and will not run. Unknown ids are ignored. */
+/*
+ * Removes a watcher; when it returns, `fn` is not running and will not
+ * run. Unknown ids are ignored.
+ */
 void sp_cancel_unwatch(struct sp_cancel *cancel, uint64_t id);
 
 /* Number of watchers now registered: lets a case prove that listeners are removed. */

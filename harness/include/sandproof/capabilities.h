@@ -15,15 +15,23 @@
 extern "C" {
 #endif
 
-/* How far kill(), abort and destroy of one command reach. Each value includes the ones before it. */
+/*
+ * How far kill(), abort and destroy of one command reach. Each value includes the ones before it.
+ */
 enum sp_kill_reach {
 	/* Nothing is claimed; required value when `killable_processes` is false. */
 	SP_REACH_NONE = 0,
 	/* Everything that is still in the command's process group. */
 	SP_REACH_GROUP,
-	/* Also processes that left the group (setsid) but still carry the environment given to the command. */
+	/*
+	 * Also processes that left the group (setsid) but still carry the
+	 * environment given to the command.
+	 */
 	SP_REACH_SESSION,
-	/* Also a double fork with an empty environment; short only of a process that removes its own mark. */
+	/*
+	 * Also a double fork with an empty environment; short only of a
+	 * process that removes its own mark.
+	 */
 	SP_REACH_TREE,
 };
 
@@ -60,48 +68,88 @@ struct sp_capabilities {
 	bool env;
 	/* port_connect() gives a URL that answers. False: SP_UNSUPPORTED. */
 	bool ports;
-	/* A spawned process outlives the call that started it. False: spawn() answers SP_UNSUPPORTED. */
+	/*
+	 * A spawned process outlives the call that started it. False:
+	 * spawn() answers SP_UNSUPPORTED.
+	 */
 	bool background_processes;
-	/* write_stdin() reaches the process and close_stdin() is its end of file. False: both SP_UNSUPPORTED, nothing is swallowed. */
+	/*
+	 * write_stdin() reaches the process and close_stdin() is its end of file. False: both
+	 * SP_UNSUPPORTED, nothing is swallowed.
+	 */
 	bool writable_stdin;
-	/* kill() and abort end the process *inside the sandbox*, as far as `kill_reach` says. False: kill() answers SP_UNSUPPORTED. */
+	/*
+	 * kill() and abort end the process *inside the sandbox*, as far as `kill_reach` says.
+	 * False: kill() answers SP_UNSUPPORTED.
+	 */
 	bool killable_processes;
 	/* snapshot(), restore() and snapshot_delete() work. False: all three SP_UNSUPPORTED. */
 	bool snapshots;
-	/* A network policy given at create is enforced. False: a policy other than default answers SP_UNSUPPORTED. */
+	/*
+	 * A network policy given at create is enforced. False: a policy other than
+	 * default answers SP_UNSUPPORTED.
+	 */
 	bool network_policy;
-	/* Files survive stop and start without a snapshot. Proven by stopping; false is not tested. */
+	/*
+	 * Files survive stop and start without a snapshot. Proven by stopping; false is not tested.
+	 */
 	bool durable_filesystem;
 	/* fork() gives an independent sandbox with the same files. False: SP_UNSUPPORTED. */
 	bool fork;
 
 	/* What goes beyond the flags. */
 
-	/* How far a kill reaches. A shape beyond the declared reach is a named skip, never a pass. */
+	/*
+	 * How far a kill reaches. A shape beyond the declared reach is a named skip, never a pass.
+	 */
 	enum sp_kill_reach kill_reach;
-	/* Milliseconds between the signal asked for and the KILL that follows it if anything survives. */
+	/*
+	 * Milliseconds between the signal asked for and the KILL that
+	 * follows it if anything survives.
+	 */
 	uint32_t kill_grace_ms;
-	/* Signals that signal() delivers exactly as told (SP_SIGNAL_BIT); 0: signal() answers SP_UNSUPPORTED. */
+	/*
+	 * Signals that signal() delivers exactly as told (SP_SIGNAL_BIT); 0:
+	 * signal() answers SP_UNSUPPORTED.
+	 */
 	uint64_t signals;
-	/* True: when wait() resolves, nothing of the command's group runs any more. False: background children live on. */
+	/*
+	 * True: when wait() resolves, nothing of the command's group runs any more. False:
+	 * background children live on.
+	 */
 	bool exit_reaps_group;
 	/* What read() and exec() deliver. */
 	enum sp_output output;
-	/* Bytes kept of each stream of exec(); what follows is dropped and reported as cut. 0: no cap. */
+	/*
+	 * Bytes kept of each stream of exec(); what follows is dropped
+	 * and reported as cut. 0: no cap.
+	 */
 	uint64_t output_cap;
-	/* Bytes of unread output of a spawned process that are held per stream before it is made to stand still. 0: pipe only. */
+	/*
+	 * Bytes of unread output of a spawned process that are held per stream before it is made
+	 * to stand still. 0: pipe only.
+	 */
 	uint64_t unread_bound;
 	/* SP_SNAPSHOT_* bits; 0 exactly when `snapshots` is false. */
 	unsigned snapshot_kinds;
-	/* Absolute path of a memory-backed directory that no filesystem snapshot holds, or NULL. Static text. */
+	/*
+	 * Absolute path of a memory-backed directory that no filesystem snapshot
+	 * holds, or NULL. Static text.
+	 */
 	const char *memory_dir;
 	/* True: the sandbox can be suspended and a command wakes it. */
 	bool suspension;
 	/* True: fs_write() shows readers the old or the new content, never a mixture. */
 	bool atomic_write;
-	/* True: a lock in the sandbox keeps other processes from writing the environment during a runtime snapshot. False: only the caller's own lock does. */
+	/*
+	 * True: a lock in the sandbox keeps other processes from writing the environment during a
+	 * runtime snapshot. False: only the caller's own lock does.
+	 */
 	bool snapshot_lock;
-	/* True: a journal is read by following (spawn); false: by polling (exec). Must equal background_processes && killable_processes. */
+	/*
+	 * True: a journal is read by following (spawn); false: by polling (exec). Must equal
+	 * background_processes && killable_processes.
+	 */
 	bool follow;
 };
 
@@ -113,9 +161,15 @@ struct sp_capabilities {
 /* The declaration of an instance store. */
 struct sp_store_capabilities {
 	unsigned version;
-	/* Records survive closing and reopening, and kill -9 after an acknowledged write. False: a reopened store is empty. */
+	/*
+	 * Records survive closing and reopening, and kill -9 after an acknowledged write.
+	 * False: a reopened store is empty.
+	 */
 	bool durable;
-	/* Several processes may use it at once. False: a second process is refused or sees its own store. */
+	/*
+	 * Several processes may use it at once. False: a second process is
+	 * refused or sees its own store.
+	 */
 	bool multi_process;
 	/* upsert() honours a fence. False: a fence answers SP_UNSUPPORTED. */
 	bool fence;
@@ -128,7 +182,10 @@ struct sp_store_capabilities {
 /* The declaration of a lock service. */
 struct sp_lock_capabilities {
 	unsigned version;
-	/* A holder can lose the lock, and its lease's lost signal then fires. False: a lease is never lost. */
+	/*
+	 * A holder can lose the lock, and its lease's lost signal then fires.
+	 * False: a lease is never lost.
+	 */
 	bool lease;
 	/* It excludes between processes. False: only within one. */
 	bool multi_process;

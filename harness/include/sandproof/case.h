@@ -57,7 +57,10 @@ enum sp_need {
 	/* Of a store: records outlive the instance; an upsert can carry a fence. */
 	SP_NEED_DURABLE = 1 << 22,
 	SP_NEED_STORE_FENCE = 1 << 23,
-	/* Of a store, or of a lock where there is no store: several instances and processes use it at once. */
+	/*
+	 * Of a store, or of a lock where there is no store: several instances
+	 * and processes use it at once.
+	 */
 	SP_NEED_MULTI_PROCESS = 1 << 24,
 	/* Of a lock: a lease can be lost; leases carry tokens. */
 	SP_NEED_LEASE = 1 << 25,
@@ -70,7 +73,9 @@ enum sp_need {
 
 /* The static record of a case. All texts are static; lists end with NULL. */
 struct sp_case_def {
-	/* Stable id "suite.group.name", lower case, digits, '-'. Never reused for something else. */
+	/*
+	 * Stable id "suite.group.name", lower case, digits, '-'. Never reused for something else.
+	 */
 	const char *id;
 	/* One sentence: what the subject must do. */
 	const char *requirement;
@@ -119,7 +124,10 @@ struct sp_suite {
 	const char *clauses_version;
 };
 
-/* ---- What a case asks its context for. Nothing here returns NULL: what fails ends the case as an error. ---- */
+/*
+ * ---- What a case asks its context for. Nothing here returns NULL: what fails
+ * ends the case as an error. ----
+ */
 
 /* The subject as the runner opened it; owned by the runner. */
 struct sp_subject *sp_case_subject(struct sp_case *t);
@@ -141,13 +149,19 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t);
  * call that makes it (`id` NULL) or after it, so that it is counted and removed whatever happens.
  */
 void sp_case_own_sandbox(struct sp_case *t, const char *id);
-/* A second instance of the same subject with state of its own, as another process would have; owned by the runner. NULL after a recorded error. */
+/*
+ * A second instance of the same subject with state of its own, as another process would have; owned
+ * by the runner. NULL after a recorded error.
+ */
 struct sp_subject *sp_case_second(struct sp_case *t);
-/* The same where the refusal is what the case is about: the code that opening gave, recorded nowhere. */
+/*
+ * The same where the refusal is what the case is about: the code that
+ * opening gave, recorded nowhere.
+ */
 int sp_case_try_second(struct sp_case *t, struct sp_subject **ret_subject, struct sp_error *err);
 /*
- * Closes the subject and opens it again, as after a restart of the program; nothing that was got from it
- * before may be used. NULL after a recorded error.
+ * Closes the subject and opens it again, as after a restart of the program; nothing that was got
+ * from it before may be used. NULL after a recorded error.
  */
 struct sp_subject *sp_case_reopen(struct sp_case *t);
 /* The back end's control. Only with SP_NEED_CONTROL. */
@@ -167,7 +181,10 @@ const char *sp_case_format(struct sp_case *t, const char *format, ...)
 /* Another process of a case; opaque. It is killed at the end of the case at the latest. */
 struct sp_peer;
 
-/* What the function in another process gets. It has no case: it tells what it saw, and the case judges. */
+/*
+ * What the function in another process gets. It has no case: it tells what
+ * it saw, and the case judges.
+ */
 struct sp_peer_side {
 	/* An instance of the case's subject that this process opened; closed after the function. */
 	struct sp_subject *subject;
@@ -179,7 +196,10 @@ struct sp_peer_side {
 };
 typedef void (*sp_peer_fn)(struct sp_peer_side *side);
 
-/* Where another process finds its temporary files, and with them the data of subjects that live there. */
+/*
+ * Where another process finds its temporary files, and with them the data
+ * of subjects that live there.
+ */
 enum sp_peer_place {
 	SP_PEER_PLAIN = 0,
 	/* An empty file system of 1 MiB. */
@@ -189,22 +209,30 @@ enum sp_peer_place {
 };
 
 /*
- * Starts another process, which opens the subject and runs `fn` with a copy of `arg` (at most 60 KiB).
- * What it makes is not tracked: tell of its sandboxes by sp_case_own_sandbox(). NULL after a
- * recorded error, or a recorded skip where this machine has no such place. Where the subject cannot be opened, that is an
- * error of the case; in a place other than the plain one it is an answer (sp_peer_refused).
+ * Starts another process, which opens the subject and runs `fn` with a copy of `arg` (at most 60
+ * KiB). What it makes is not tracked: tell of its sandboxes by sp_case_own_sandbox(). NULL after a
+ * recorded error, or a recorded skip where this machine has no such place. Where the subject cannot
+ * be opened, that is an error of the case; in a place other than the plain one it is an answer
+ * (sp_peer_refused).
  */
 struct sp_peer *sp_case_peer(struct sp_case *t, enum sp_peer_place place, sp_peer_fn fn,
 			     const void *arg, size_t arg_len);
 /* Why the subject could not be opened over there; 0 when it could. */
 int sp_peer_refused(struct sp_peer *peer, struct sp_error *err);
 /* Sends a line; false when nobody reads it any more. */
-bool sp_peer_say(struct sp_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The next line from there, valid until the next call; NULL when there will be none, or the case's cancel fired. */
+bool sp_peer_say(struct sp_peer *peer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/*
+ * The next line from there, valid until the next call; NULL when there will be
+ * none, or the case's cancel fired.
+ */
 const char *sp_peer_hear(struct sp_peer *peer);
 /* SIGKILL, at whatever it is doing; returns when it is dead. */
 void sp_peer_kill(struct sp_peer *peer);
-/* Closes the lines to it and hears it to its end; true when its function returned and its subject was closed. */
+/*
+ * Closes the lines to it and hears it to its end; true when its function
+ * returned and its subject was closed.
+ */
 bool sp_peer_end(struct sp_peer *peer);
 
 /* The same from within: a line to the case, a line from it; false when the case is gone. */
@@ -212,7 +240,10 @@ bool sp_side_say(struct sp_peer_side *side, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool sp_side_hear(struct sp_peer_side *side, char *buffer, size_t size);
 
-/* ---- Verdicts. The first failure is the case's verdict; later ones are added to its evidence. ---- */
+/*
+ * ---- Verdicts. The first failure is the case's verdict; later ones
+ * are added to its evidence. ----
+ */
 
 /* Where a check stands, for the evidence. */
 struct sp_where {
@@ -221,7 +252,10 @@ struct sp_where {
 };
 #define SP_HERE ((struct sp_where){ __FILE__, __LINE__ })
 
-/* Records a check of a condition; false also fails the case. `what` says in words what was expected. Returns `condition`. */
+/*
+ * Records a check of a condition; false also fails the case. `what` says in words what was
+ * expected. Returns `condition`.
+ */
 bool sp_check(struct sp_case *t, bool condition, struct sp_where where, const char *what, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Records that two numbers are equal; a failure shows both. */
@@ -231,7 +265,9 @@ bool sp_check_int(struct sp_case *t, long long expected, long long actual, struc
 bool sp_check_str(struct sp_case *t, const char *expected, const char *actual,
 		  struct sp_where where, const char *what, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Records that bytes are equal; a failure shows both around the first difference, and the lengths. */
+/*
+ * Records that bytes are equal; a failure shows both around the first difference, and the lengths.
+ */
 bool sp_check_bytes(struct sp_case *t, const void *expected, size_t expected_len,
 		    const void *actual, size_t actual_len, struct sp_where where, const char *what,
 		    ...) __attribute__((format(printf, 7, 8)));
@@ -245,12 +281,15 @@ bool sp_check_code(struct sp_case *t, int expected, int rc, const struct sp_erro
 
 /* The checks with their place filled in; each yields true when it held. */
 #define SP_CHECK(t, condition, ...) sp_check(t, condition, SP_HERE, __VA_ARGS__)
-#define SP_CHECK_INT(t, expected, actual, ...) sp_check_int(t, expected, actual, SP_HERE, __VA_ARGS__)
-#define SP_CHECK_STR(t, expected, actual, ...) sp_check_str(t, expected, actual, SP_HERE, __VA_ARGS__)
+#define SP_CHECK_INT(t, expected, actual, ...)                                                     \
+	sp_check_int(t, expected, actual, SP_HERE, __VA_ARGS__)
+#define SP_CHECK_STR(t, expected, actual, ...)                                                     \
+	sp_check_str(t, expected, actual, SP_HERE, __VA_ARGS__)
 #define SP_CHECK_BYTES(t, expected, elen, actual, alen, ...)                                       \
 	sp_check_bytes(t, expected, elen, actual, alen, SP_HERE, __VA_ARGS__)
 #define SP_CHECK_OK(t, rc, err, ...) sp_check_ok(t, rc, err, SP_HERE, __VA_ARGS__)
-#define SP_CHECK_CODE(t, expected, rc, err, ...) sp_check_code(t, expected, rc, err, SP_HERE, __VA_ARGS__)
+#define SP_CHECK_CODE(t, expected, rc, err, ...)                                                   \
+	sp_check_code(t, expected, rc, err, SP_HERE, __VA_ARGS__)
 
 /*
  * Leaves the case function unless the check held; clean up by attributes

@@ -27,16 +27,23 @@ extern "C" {
 	X(TERMINATE, "terminate", "terminate a sandbox")                                           \
 	X(MINT_RUN, "mint_run", "mint a run token")                                                \
 	X(RUN, "run", "start a command on the proxy; after: the stream's headers")                 \
-	X(EXIT, "exit", "deliver the terminal event of a stream; before: the command has ended, its last output and exit are withheld") \
+	X(EXIT, "exit",                                                                            \
+	  "deliver the terminal event of a stream; before: the command has ended, its last "       \
+	  "output and exit are withheld")                                                          \
 	X(MINT_UPLOAD, "mint_upload", "mint an upload token")                                      \
 	X(UPLOAD, "upload", "receive a file; after: the file is in place")                         \
 	X(MINT_DOWNLOAD, "mint_download", "mint a download token")                                 \
 	X(DOWNLOAD, "download", "send a file")                                                     \
 	X(SNAPSHOT, "snapshot", "create a snapshot")                                               \
-	X(CAPTURE, "capture", "capture what a snapshot holds; before: it is `creating`, the sandbox runs on; after: all is captured and it is still `creating`") \
-	X(RESTORE, "restore", "fill a new sandbox from a snapshot, which stays `creating` meanwhile; its holds go by the snapshot's source sandbox") \
+	X(CAPTURE, "capture",                                                                      \
+	  "capture what a snapshot holds; before: it is `creating`, the sandbox runs on; after: "  \
+	  "all is captured and it is still `creating`")                                            \
+	X(RESTORE, "restore",                                                                      \
+	  "fill a new sandbox from a snapshot, which stays `creating` meanwhile; its holds go by " \
+	  "the snapshot's source sandbox")                                                         \
 	X(SNAPSHOT_DELETE, "snapshot_delete", "delete a snapshot")                                 \
-	X(SUSPEND, "suspend", "suspend a sandbox; it is `suspending` meanwhile, and who asked is not kept waiting") \
+	X(SUSPEND, "suspend",                                                                      \
+	  "suspend a sandbox; it is `suspending` meanwhile, and who asked is not kept waiting")    \
 	X(RESUME, "resume", "wake a sandbox; it is `resuming` meanwhile")
 
 /* One value a step, SP_STEP_CREATE and so on. */
@@ -62,7 +69,10 @@ enum sp_control_when {
 enum sp_control_how {
 	/* Answer `status` with a JSON error body; nothing is done. */
 	SP_FAIL_STATUS = 0,
-	/* Do nothing and close the connection without an answer. exit: end the stream in good order, without its terminal event. */
+	/*
+	 * Do nothing and close the connection without an answer. exit: end the stream in good
+	 * order, without its terminal event.
+	 */
 	SP_FAIL_DROP,
 	/* Do it and close the connection without an answer. */
 	SP_FAIL_LOST_ANSWER,
@@ -72,7 +82,10 @@ enum sp_control_how {
 	SP_FAIL_RATE_LIMIT,
 	/* Answer 403 with the edge's HTML page. */
 	SP_FAIL_EDGE,
-	/* The disk becomes full in the middle. Upload: answers 507; capture: the snapshot fails; restore: the sandbox is errored. */
+	/*
+	 * The disk becomes full in the middle. Upload: answers 507; capture: the snapshot fails;
+	 * restore: the sandbox is errored.
+	 */
 	SP_FAIL_DISK_FULL,
 };
 
@@ -109,7 +122,10 @@ struct sp_census_sandbox {
 	size_t processes;
 	/* Commands whose streams are open or that still run. */
 	size_t commands;
-	/* Files, folders and links that were created in the sandbox, all layers and the memory-backed directory. */
+	/*
+	 * Files, folders and links that were created in the sandbox, all layers and
+	 * the memory-backed directory.
+	 */
 	size_t files;
 };
 
@@ -130,7 +146,10 @@ struct sp_census {
 	/* Sandboxes that are not terminated. */
 	struct sp_census_sandbox *sandboxes;
 	size_t n_sandboxes;
-	/* Snapshots that are not deleted or expired, newest first. NULL where the backend only counts them. */
+	/*
+	 * Snapshots that are not deleted or expired, newest first. NULL where
+	 * the backend only counts them.
+	 */
 	struct sp_census_snapshot *snapshots;
 	size_t n_snapshots;
 	/* Holds set and not yet released. */
@@ -157,35 +176,53 @@ struct sp_control_ops {
 	 */
 	int (*hold)(void *self, enum sp_control_step step, enum sp_control_when when,
 		    const char *sandbox_id, uint64_t *ret_hold, struct sp_error *err);
-	/* Waits until something stands at the hold. SP_ABORTED or SP_TIMED_OUT by `cancel`; SP_NOT_FOUND: no such hold. */
-	int (*await_held)(void *self, uint64_t hold, struct sp_cancel *cancel, struct sp_error *err);
+	/*
+	 * Waits until something stands at the hold. SP_ABORTED or SP_TIMED_OUT by
+	 * `cancel`; SP_NOT_FOUND: no such hold.
+	 */
+	int (*await_held)(void *self, uint64_t hold, struct sp_cancel *cancel,
+			  struct sp_error *err);
 	/* Lets it go, or cancels a hold that nothing reached. */
 	int (*release)(void *self, uint64_t hold, struct sp_error *err);
-	/* Makes the nth occurrence from now on (1 is the next) of a step fail; nth 0: every one until cleared with how = -1. */
+	/*
+	 * Makes the nth occurrence from now on (1 is the next) of a step fail; nth 0: every one
+	 * until cleared with how = -1.
+	 */
 	int (*fail)(void *self, enum sp_control_step step, unsigned nth, int how, int status,
 		    struct sp_error *err);
-	/* Everything received for the workspace since it was made or last taken (`take`: forget it afterwards). */
+	/*
+	 * Everything received for the workspace since it was made or last taken
+	 * (`take`: forget it afterwards).
+	 */
 	int (*requests)(void *self, bool take, struct sp_control_requests *ret_requests,
 			struct sp_error *err);
 	/* Counts what lives. */
 	int (*census)(void *self, struct sp_census *ret_census, struct sp_error *err);
 	/*
-	 * Puts a sandbox into a state by wire name: "running", "suspended", "errored", "terminated"; or
-	 * "creating", "suspending", "resuming", in which it then stays, whoever uses it, until it is put into another one.
+	 * Puts a sandbox into a state by wire name: "running", "suspended", "errored",
+	 * "terminated"; or "creating", "suspending", "resuming", in which it then stays, whoever
+	 * uses it, until it is put into another one.
 	 */
-	int (*set_state)(void *self, const char *sandbox_id, const char *state, struct sp_error *err);
+	int (*set_state)(void *self, const char *sandbox_id, const char *state,
+			 struct sp_error *err);
 	/* Moves the workspace's clock forward. */
 	int (*advance)(void *self, uint64_t milliseconds, struct sp_error *err);
 	/*
-	 * All that a snapshot holds, as the bytes of a tar archive, to be searched. SP_NOT_FOUND: it does not exist
-	 * or is not complete; SP_INVALID: longer than `max`.
+	 * All that a snapshot holds, as the bytes of a tar archive, to be searched. SP_NOT_FOUND:
+	 * it does not exist or is not complete; SP_INVALID: longer than `max`.
 	 */
 	int (*snapshot_read)(void *self, const char *snapshot_id, size_t max,
 			     struct sp_bytes *ret_bytes, struct sp_error *err);
-	/* Puts other bytes in the place of a complete snapshot's, whatever they are: a damaged or hostile archive. */
+	/*
+	 * Puts other bytes in the place of a complete snapshot's, whatever they are:
+	 * a damaged or hostile archive.
+	 */
 	int (*snapshot_plant)(void *self, const char *snapshot_id, const void *data, size_t len,
 			      struct sp_error *err);
-	/* Releases every hold, clears every failure, destroys every sandbox and snapshot of the workspace. */
+	/*
+	 * Releases every hold, clears every failure, destroys every sandbox
+	 * and snapshot of the workspace.
+	 */
 	int (*reset)(void *self, struct sp_error *err);
 	/* Frees the client. */
 	void (*close)(void *self);

@@ -37,7 +37,9 @@ struct sp_ensure_options {
 	const char *tenant;
 	/* True: one sandbox a run instead of one a thread. */
 	bool per_run;
-	/* Oldest record that is resumed: "<n>h" or "<n>m"; NULL: any age; other text is SP_INVALID. */
+	/*
+	 * Oldest record that is resumed: "<n>h" or "<n>m"; NULL: any age; other text is SP_INVALID.
+	 */
 	const char *max_age;
 	/* Take a snapshot after the bootstrap of a new sandbox. */
 	bool snapshot_after_setup;

@@ -35,7 +35,9 @@ struct sp_journal_options {
 	uint32_t first_byte_ms;
 	/* Milliseconds between two polls; UINT32_MAX means 250, and 100 for attach(). */
 	uint32_t poll_ms;
-	/* Longest line in bytes; 0 is 64 MiB. A longer one is SP_PROTOCOL with the ceiling named. */
+	/*
+	 * Longest line in bytes; 0 is 64 MiB. A longer one is SP_PROTOCOL with the ceiling named.
+	 */
 	uint64_t line_ceiling;
 	/* Referenced by a reader until it is closed. Ends reading, never the run. */
 	struct sp_cancel *cancel;
@@ -52,7 +54,10 @@ struct sp_journal_options {
 /* One line, without its newline. Owned by the caller. */
 struct sp_journal_line {
 	struct sp_bytes text;
-	/* Absolute byte offset where the next line begins: after the newline, or after the text where there is none. */
+	/*
+	 * Absolute byte offset where the next line begins: after the newline, or after
+	 * the text where there is none.
+	 */
 	uint64_t end_position;
 	/* True for this run's exit sentinel; `exit_code` is then set. */
 	bool is_exit;
@@ -75,14 +80,18 @@ struct sp_journal_reader_ops {
 	unsigned version;
 	/*
 	 * Next line. `*ret_end` true, and no line, after an abort (quiet, no error),
-	 * after the exit was delivered, and where `until_end` says so. SP_TIMED_OUT: no first byte in time.
-	 * SP_CONFLICT: the journal was cut or replaced under the reader. SP_PROTOCOL: a line
-	 * beyond the ceiling, a read that is no base64. Else what exec and spawn
-	 * answer; then the same call may be made again and loses nothing. Everything
-	 * before an error was delivered exactly once.
+	 * after the exit was delivered, and where `until_end` says so. SP_TIMED_OUT: no first byte
+	 * in time. SP_CONFLICT: the journal was cut or replaced under the reader. SP_PROTOCOL: a
+	 * line beyond the ceiling, a read that is no base64. Else what exec and spawn answer; then
+	 * the same call may be made again and loses nothing. Everything before an error was
+	 * delivered exactly once.
 	 */
-	int (*next)(void *self, struct sp_journal_line *ret_line, bool *ret_end, struct sp_error *err);
-	/* Ends the follower and frees the reader; never waits for what the follower still has to say. */
+	int (*next)(void *self, struct sp_journal_line *ret_line, bool *ret_end,
+		    struct sp_error *err);
+	/*
+	 * Ends the follower and frees the reader; never waits for what
+	 * the follower still has to say.
+	 */
 	void (*close)(void *self);
 };
 
@@ -209,19 +218,22 @@ struct sp_journal_ops {
 	 * command's was, and 2 when the command's syntax swallowed the wrapper (an open quote):
 	 * nothing ran then. Without background_processes the command has ended when this returns.
 	 */
-	int (*start)(void *self, struct sp_sandbox *sandbox, const char *run_id, const char *command,
-		     const struct sp_journal_options *options, struct sp_process *ret_process,
-		     struct sp_error *err);
+	int (*start)(void *self, struct sp_sandbox *sandbox, const char *run_id,
+		     const char *command, const struct sp_journal_options *options,
+		     struct sp_process *ret_process, struct sp_error *err);
 	/*
-	 * Reads lines from byte `from` on; a `from` within a line gives its rest. SP_CONFLICT: the journal
-	 * is shorter than `from`, or is no regular file. SP_DENIED: it cannot be read.
-	 * SP_UNSUPPORTED: the strategy asked for is not offered. A journal that is not there yet is waited for.
-	 * Of two sentinels the last one that is there counts; an earlier one is output.
+	 * Reads lines from byte `from` on; a `from` within a line gives its rest. SP_CONFLICT: the
+	 * journal is shorter than `from`, or is no regular file. SP_DENIED: it cannot be read.
+	 * SP_UNSUPPORTED: the strategy asked for is not offered. A journal that is not there yet is
+	 * waited for. Of two sentinels the last one that is there counts; an earlier one is output.
 	 */
 	int (*read)(void *self, struct sp_sandbox *sandbox, const char *run_id, uint64_t from,
 		    const struct sp_journal_options *options, struct sp_journal_reader *ret_reader,
 		    struct sp_error *err);
-	/* Says whether the run has finished, from the journal's tail alone; the same verdict as a reader's. Errors as read(). */
+	/*
+	 * Says whether the run has finished, from the journal's tail alone; the same verdict as
+	 * a reader's. Errors as read().
+	 */
 	int (*probe)(void *self, struct sp_sandbox *sandbox, const char *run_id,
 		     const struct sp_journal_options *options, enum sp_journal_state *ret_state,
 		     int *ret_exit_code, struct sp_error *err);
@@ -230,21 +242,26 @@ struct sp_journal_ops {
 			   const struct sp_journal_options *options, struct sp_bytes *ret_bytes,
 			   struct sp_error *err);
 	/* Lists the folder; a missing one is empty. */
-	int (*list)(void *self, struct sp_sandbox *sandbox, const struct sp_journal_options *options,
-		    struct sp_journal_list *ret_list, struct sp_error *err);
+	int (*list)(void *self, struct sp_sandbox *sandbox,
+		    const struct sp_journal_options *options, struct sp_journal_list *ret_list,
+		    struct sp_error *err);
 	/* Removes both files of a run; absent ones are fine. */
 	int (*remove)(void *self, struct sp_sandbox *sandbox, const char *run_id,
 		      const struct sp_journal_options *options, struct sp_error *err);
 	/*
-	 * Optional. Decides whether a reader may attach: 0 as soon as the journal is there. Without one the records are
-	 * asked once (`record` may be NULL): SP_NOT_FOUND, no such run; SP_CONFLICT, the run is over and
-	 * its journal gone. Else it is waited for as long as for a first byte: SP_TIMED_OUT, whose message says whether the
-	 * probe answered "no" or could not run. Creates nothing.
+	 * Optional. Decides whether a reader may attach: 0 as soon as the journal is there. Without
+	 * one the records are asked once (`record` may be NULL): SP_NOT_FOUND, no such run;
+	 * SP_CONFLICT, the run is over and its journal gone. Else it is waited for as long as for a
+	 * first byte: SP_TIMED_OUT, whose message says whether the probe answered "no" or could not
+	 * run. Creates nothing.
 	 */
 	int (*attach)(void *self, struct sp_sandbox *sandbox, const char *run_id,
 		      sp_journal_record_fn record, void *arg,
 		      const struct sp_journal_options *options, struct sp_error *err);
-	/* Optional. Removes the files of finished runs only, and says what it kept and why. Fails when the folder cannot be listed. */
+	/*
+	 * Optional. Removes the files of finished runs only, and says what it kept and why. Fails
+	 * when the folder cannot be listed.
+	 */
 	int (*sweep)(void *self, struct sp_sandbox *sandbox,
 		     const struct sp_journal_sweep_options *sweep,
 		     const struct sp_journal_options *options, struct sp_journal_sweep *ret_sweep,

@@ -21,7 +21,10 @@ struct sp_plugin {
 	unsigned version;
 	/* Name for messages. */
 	const char *name;
-	/* Opens the plugin's provider, store or lock; `config` is what followed the file's name, or NULL. */
+	/*
+	 * Opens the plugin's provider, store or lock; `config` is what
+	 * followed the file's name, or NULL.
+	 */
 	int (*open_provider)(const char *config, struct sp_provider *ret_provider,
 			     struct sp_error *err);
 	int (*open_store)(const char *config, struct sp_store *ret_store, struct sp_error *err);

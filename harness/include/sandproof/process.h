@@ -25,7 +25,10 @@ extern "C" {
 enum sp_exit_how {
 	/* It ended by itself; `code` is its exit code. */
 	SP_EXITED = 0,
-	/* A signal that this handle did not send ended it. A provider that sees only the code says SP_EXITED. */
+	/*
+	 * A signal that this handle did not send ended it. A provider that sees
+	 * only the code says SP_EXITED.
+	 */
 	SP_SIGNALLED,
 	/* kill() of this handle ended it, before or after it started. */
 	SP_KILLED,
@@ -38,7 +41,10 @@ enum sp_exit_how {
 /* How a process ended. */
 struct sp_exit {
 	enum sp_exit_how how;
-	/* 0 to 255. Death by signal n is 128 + n and never 0; a process killed before it started is 143. */
+	/*
+	 * 0 to 255. Death by signal n is 128 + n and never 0; a process
+	 * killed before it started is 143.
+	 */
 	int code;
 	/* Signal number where the provider knows it, else 0. */
 	int signal;
@@ -60,11 +66,17 @@ struct sp_process_ops {
 	int (*read)(void *self, enum sp_stream stream, void *buffer, size_t max, size_t *ret_len,
 		    struct sp_cancel *cancel, struct sp_error *err);
 
-	/* Writes all `len` bytes to the process's stdin. SP_UNSUPPORTED without writable_stdin; SP_GONE after it ended. */
+	/*
+	 * Writes all `len` bytes to the process's stdin. SP_UNSUPPORTED without
+	 * writable_stdin; SP_GONE after it ended.
+	 */
 	int (*write_stdin)(void *self, const void *data, size_t len, struct sp_cancel *cancel,
 			   struct sp_error *err);
 
-	/* End of file for the process once everything written was read. Idempotent. SP_UNSUPPORTED without writable_stdin. */
+	/*
+	 * End of file for the process once everything written was read. Idempotent.
+	 * SP_UNSUPPORTED without writable_stdin.
+	 */
 	int (*close_stdin)(void *self, struct sp_error *err);
 
 	/*
@@ -73,7 +85,8 @@ struct sp_process_ops {
 	 * `cancel` ends only this waiting. Errors: SP_ABORTED, SP_TIMED_OUT,
 	 * SP_UNKNOWN_OUTCOME.
 	 */
-	int (*wait)(void *self, struct sp_exit *ret_exit, struct sp_cancel *cancel, struct sp_error *err);
+	int (*wait)(void *self, struct sp_exit *ret_exit, struct sp_cancel *cancel,
+		    struct sp_error *err);
 
 	/*
 	 * Ends it: sends `signal`, then KILL after the declared grace if
@@ -92,7 +105,10 @@ struct sp_process_ops {
 	 */
 	int (*signal)(void *self, int signal, struct sp_cancel *cancel, struct sp_error *err);
 
-	/* Drops the handle and leaves the process as it is. Never fails, never waits for the process. */
+	/*
+	 * Drops the handle and leaves the process as it is. Never fails,
+	 * never waits for the process.
+	 */
 	void (*release)(void *self);
 };
 

@@ -31,10 +31,15 @@ struct sp_create_options {
 	/* Description of the workspace as JSON text; opaque to most providers. May be NULL. */
 	const char *workspace;
 	enum sp_network network;
-	/* The workspace's secrets: the environment of every command. Never on a command line, log or disk. */
+	/*
+	 * The workspace's secrets: the environment of every command. Never on
+	 * a command line, log or disk.
+	 */
 	const struct sp_env *env;
 	size_t n_env;
-	/* Seconds after which the platform ends the sandbox by itself; 0 is the provider's default. */
+	/*
+	 * Seconds after which the platform ends the sandbox by itself; 0 is the provider's default.
+	 */
 	uint32_t lifetime_s;
 	/*
 	 * Abort or deadline during create removes what was made. An abort
@@ -85,11 +90,17 @@ struct sp_provider_ops {
 	int (*resume)(void *self, const char *id, struct sp_sandbox *ret_sandbox,
 		      struct sp_cancel *cancel, struct sp_error *err);
 
-	/* Optional. A new sandbox from a snapshot; env and network come from `options`, never from the snapshot. */
+	/*
+	 * Optional. A new sandbox from a snapshot; env and network come from
+	 * `options`, never from the snapshot.
+	 */
 	int (*restore)(void *self, const char *snapshot_id, const struct sp_create_options *options,
 		       struct sp_sandbox *ret_sandbox, struct sp_error *err);
 
-	/* Removes a sandbox by id. Idempotent: already gone is success; SP_DENIED or SP_UNAVAILABLE is not "gone". */
+	/*
+	 * Removes a sandbox by id. Idempotent: already gone is success; SP_DENIED or
+	 * SP_UNAVAILABLE is not "gone".
+	 */
 	int (*destroy)(void *self, const char *id, struct sp_cancel *cancel, struct sp_error *err);
 
 	/* Optional. Deletes a snapshot by reference id. Idempotent. */

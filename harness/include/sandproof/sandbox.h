@@ -25,7 +25,9 @@ struct sp_exec_options {
 	unsigned version;
 	/* Text for a POSIX shell, delivered byte for byte, of any length. Required. */
 	const char *command;
-	/* Folder to run in; NULL is the workspace root. A missing one is an error and nothing runs. */
+	/*
+	 * Folder to run in; NULL is the workspace root. A missing one is an error and nothing runs.
+	 */
 	const char *cwd;
 	/* Variables for this command only, over the sandbox's own. */
 	const struct sp_env *env;
@@ -183,20 +185,34 @@ struct sp_sandbox_ops {
 	/* Replaces a file's content and creates missing parents. */
 	int (*fs_write)(void *self, const char *path, const void *data, size_t len,
 			struct sp_cancel *cancel, struct sp_error *err);
-	/* Lists a folder. SP_NOT_FOUND when missing, SP_CONFLICT when it is no folder; never an empty list for an error. */
+	/*
+	 * Lists a folder. SP_NOT_FOUND when missing, SP_CONFLICT when it is no folder;
+	 * never an empty list for an error.
+	 */
 	int (*fs_list)(void *self, const char *path, struct sp_dir_list *ret_list,
 		       struct sp_cancel *cancel, struct sp_error *err);
-	/* Creates a folder with its parents; an existing folder is fine. SP_CONFLICT when a file is in the way. */
-	int (*fs_mkdir)(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err);
+	/*
+	 * Creates a folder with its parents; an existing folder is fine.
+	 * SP_CONFLICT when a file is in the way.
+	 */
+	int (*fs_mkdir)(void *self, const char *path, struct sp_cancel *cancel,
+			struct sp_error *err);
 	/* Removes a file, link or tree, never following a link; missing is fine. */
-	int (*fs_remove)(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err);
+	int (*fs_remove)(void *self, const char *path, struct sp_cancel *cancel,
+			 struct sp_error *err);
 	/* Renames as rename(2) does. SP_NOT_FOUND, SP_CONFLICT. */
 	int (*fs_rename)(void *self, const char *from, const char *to, struct sp_cancel *cancel,
 			 struct sp_error *err);
-	/* Says whether something is there. False only when absence is confirmed; everything else is an error. */
+	/*
+	 * Says whether something is there. False only when absence is confirmed;
+	 * everything else is an error.
+	 */
 	int (*fs_exists)(void *self, const char *path, bool *ret_exists, struct sp_cancel *cancel,
 			 struct sp_error *err);
-	/* Describes the entry itself, not what it links to. SP_NOT_FOUND only when absence is confirmed. */
+	/*
+	 * Describes the entry itself, not what it links to. SP_NOT_FOUND
+	 * only when absence is confirmed.
+	 */
 	int (*fs_lstat)(void *self, const char *path, struct sp_stat *ret_stat,
 			struct sp_cancel *cancel, struct sp_error *err);
 
@@ -207,7 +223,10 @@ struct sp_sandbox_ops {
 	int (*env_set)(void *self, const struct sp_env *env, size_t n_env, struct sp_cancel *cancel,
 		       struct sp_error *err);
 
-	/* Optional. Takes a snapshot under any label (NULL: none). The secrets given to the sandbox are not in it. */
+	/*
+	 * Optional. Takes a snapshot under any label (NULL: none). The secrets given
+	 * to the sandbox are not in it.
+	 */
 	int (*snapshot)(void *self, const char *label, struct sp_snapshot_ref *ret_ref,
 			struct sp_cancel *cancel, struct sp_error *err);
 	/* Optional. An independent sandbox with the same files. */
@@ -216,14 +235,23 @@ struct sp_sandbox_ops {
 	/* Optional. Where port `port` of the sandbox answers. */
 	int (*port_connect)(void *self, unsigned port, struct sp_port *ret_port,
 			    struct sp_cancel *cancel, struct sp_error *err);
-	/* Optional. Runs one git verb; a git that fails is an error, and its text has no token in it. */
-	int (*git)(void *self, const struct sp_git_options *options, struct sp_exec_result *ret_result,
-		   struct sp_error *err);
-	/* Optional. Command texts that the platform recorded, oldest first, one after another, each ended by NUL. */
+	/*
+	 * Optional. Runs one git verb; a git that fails is an error, and
+	 * its text has no token in it.
+	 */
+	int (*git)(void *self, const struct sp_git_options *options,
+		   struct sp_exec_result *ret_result, struct sp_error *err);
+	/*
+	 * Optional. Command texts that the platform recorded, oldest first, one
+	 * after another, each ended by NUL.
+	 */
 	int (*timeline)(void *self, struct sp_bytes *ret_texts, struct sp_cancel *cancel,
 			struct sp_error *err);
 
-	/* Ends everything in the sandbox and removes it. Idempotent: already gone is success. The handle stays until close(). */
+	/*
+	 * Ends everything in the sandbox and removes it. Idempotent: already gone is success.
+	 * The handle stays until close().
+	 */
 	int (*destroy)(void *self, struct sp_cancel *cancel, struct sp_error *err);
 	/* Drops the handle and leaves the sandbox. Never fails. */
 	void (*close)(void *self);

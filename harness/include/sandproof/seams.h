@@ -34,7 +34,9 @@ extern "C" {
  * with `exit $r`: kill 0 done, 1 not done; signal 0 delivered, 3 ended, 4 not begun.
  */
 struct sp_render_shell {
-	/* Outer shell: hide its own stderr, job control on, no trace in the command's environment. */
+	/*
+	 * Outer shell: hide its own stderr, job control on, no trace in the command's environment.
+	 */
 	const char *open;
 	/* Outer shell: run the command's own shell, its prelude on descriptor 4. */
 	const char *run;
@@ -97,9 +99,14 @@ struct sp_render_steps {
 
 	/* Signal that is sent for the one asked for (item 5). */
 	int (*map_signal)(int asked);
-	/* Whether a variable may be set; false is refused before anything is merged (items 15, 16). */
+	/*
+	 * Whether a variable may be set; false is refused before anything is merged (items 15, 16).
+	 */
 	bool (*name_allowed)(const char *name);
-	/* How many of `len` bytes are kept when `held` of `cap` are held; must cut at a character (item 18). */
+	/*
+	 * How many of `len` bytes are kept when `held` of `cap` are held; must
+	 * cut at a character (item 18).
+	 */
 	size_t (*cap)(uint64_t held, uint64_t cap, bool cut_before, const unsigned char *data,
 		      size_t len);
 	/* Whether a call may start, given its cancel (item 19). */
@@ -108,11 +115,17 @@ struct sp_render_steps {
 	int (*exit_code)(int told);
 	/* Stored name of a snapshot for a label (item 23); malloc'ed. */
 	char *(*snapshot_name)(const char *label);
-	/* Shell, before each capture: wakes the sandbox, removes overlays that older versions left on disk (item 14). */
+	/*
+	 * Shell, before each capture: wakes the sandbox, removes overlays that older
+	 * versions left on disk (item 14).
+	 */
 	const char *snapshot_wake;
 	/* Shell, before a runtime capture: takes the environment's files out (item 10). */
 	const char *snapshot_hide;
-	/* Shell, ended by a newline, in a restored sandbox: removes what the snapshot holds of an environment (item 24). */
+	/*
+	 * Shell, ended by a newline, in a restored sandbox: removes what the snapshot holds
+	 * of an environment (item 24).
+	 */
 	const char *restore_reset;
 
 	/* Switches of the order of things; each is true in the healthy provider. */
@@ -121,7 +134,9 @@ struct sp_render_steps {
 	bool names_before_merge;
 	/* Per-call variables travel in an uploaded file, not in the command text (item 6). */
 	bool env_in_files;
-	/* Variables that no program can be given, alone or together, are refused (contract:C110). */
+	/*
+	 * Variables that no program can be given, alone or together, are refused (contract:C110).
+	 */
 	bool env_refuses_long;
 	/* What was uploaded for a command that never started is removed (items 3, 11). */
 	bool start_cleans_up;
@@ -181,7 +196,10 @@ struct sp_journal_facts {
 
 #define SP_JOURNAL_STEPS_VERSION 1
 
-/* The named steps of our journal (sandbox-contract 3). Texts that a step returns are malloc'ed, NULL without memory. */
+/*
+ * The named steps of our journal (sandbox-contract 3). Texts that a step returns are
+ * malloc'ed, NULL without memory.
+ */
 struct sp_journal_steps {
 	unsigned version;
 
@@ -189,7 +207,10 @@ struct sp_journal_steps {
 
 	/* File name of a run id without its ending (3.1). */
 	char *(*encode_name)(const char *run_id, size_t len);
-	/* Run id of a listed file name, fail closed: SP_INVALID unless the name is the one that its run would have. */
+	/*
+	 * Run id of a listed file name, fail closed: SP_INVALID unless the name is the
+	 * one that its run would have.
+	 */
 	int (*decode_name)(const char *file, struct sp_bytes *ret_run_id);
 	/* 32 hex digits of a run id and a NUL (3.2). */
 	int (*nonce)(const char *run_id, size_t len, char ret_nonce[33]);
@@ -200,9 +221,15 @@ struct sp_journal_steps {
 
 	char *(*compose_start)(const struct sp_journal_words *words, const char *command,
 			       const char *nonce);
-	/* Ours, before a start: makes the folder. 1: it cannot; 3: no regular file is in the journal's place; 5: the run id was used. */
+	/*
+	 * Ours, before a start: makes the folder. 1: it cannot; 3: no regular file is in the
+	 * journal's place; 5: the run id was used.
+	 */
 	char *(*compose_prepare)(const struct sp_journal_words *words);
-	/* Ours, before a read or for an empty probe: 1 absent, 3 no regular file, 4 unreadable; else base64 of the byte before `from`, if there is one. */
+	/*
+	 * Ours, before a read or for an empty probe: 1 absent, 3 no regular file, 4 unreadable;
+	 * else base64 of the byte before `from`, if there is one.
+	 */
 	char *(*compose_look)(const struct sp_journal_words *words, uint64_t from);
 	char *(*compose_follow)(const struct sp_journal_words *words, uint64_t from);
 	/* At most `max` bytes from byte `from` on, as base64. */
@@ -218,18 +245,27 @@ struct sp_journal_steps {
 
 	/* Bytes of the first line of `data` with its newline; 0: not complete yet. */
 	size_t (*line_end)(const unsigned char *data, size_t len);
-	/* Where the next line begins, given where this one began, its bytes with its newline, and where the reader began. */
+	/*
+	 * Where the next line begins, given where this one began, its bytes with its
+	 * newline, and where the reader began.
+	 */
 	uint64_t (*end_position)(uint64_t start, const unsigned char *line, size_t len,
 				 uint64_t from);
 	/* Whether a line is the sentinel (A.3). */
 	bool (*parse_sentinel)(const char *line, size_t len, const char *nonce, int *ret_code);
-	/* Whether a line ends in the exact canonical sentinel behind other text, and where that begins. */
+	/*
+	 * Whether a line ends in the exact canonical sentinel behind other
+	 * text, and where that begins.
+	 */
 	bool (*fused_sentinel)(const char *line, size_t len, const char *nonce, size_t *ret_at,
 			       int *ret_code);
 	/* Finds the exit in a tail, from its end. `whole`: the tail begins at a line. */
 	bool (*find_exit)(const char *text, size_t len, bool whole, const char *nonce,
 			  int *ret_code);
-	/* Base64 of a bounded read; `cut`: the provider dropped the rest of it. SP_PROTOCOL for what is none. */
+	/*
+	 * Base64 of a bounded read; `cut`: the provider dropped the rest of it.
+	 * SP_PROTOCOL for what is none.
+	 */
 	int (*decode_read)(const char *text, size_t len, bool cut, struct sp_bytes *ret_bytes,
 			   struct sp_error *err);
 
@@ -312,9 +348,15 @@ struct sp_fault {
 	/* Cases that must catch it; at least one. */
 	const char *const *cases;
 	enum sp_fault_seam seam;
-	/* True when the fault can signal, write or unmount outside its sandbox: it then runs only in its own pid and mount namespaces. */
+	/*
+	 * True when the fault can signal, write or unmount outside its sandbox: it then runs only
+	 * in its own pid and mount namespaces.
+	 */
 	bool reaches_outside;
-	/* Exactly the one that fits `seam` is set. Each gets the healthy thing and changes or wraps it in place; `arg` is NULL. */
+	/*
+	 * Exactly the one that fits `seam` is set. Each gets the healthy thing and changes or
+	 * wraps it in place; `arg` is NULL.
+	 */
 	void (*change_steps)(struct sp_render_steps *steps);
 	int (*wrap_transport)(struct sp_transport *transport, struct sp_error *err);
 	int (*wrap_provider)(struct sp_provider *provider, struct sp_error *err);

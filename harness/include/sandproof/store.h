@@ -50,16 +50,18 @@ struct sp_store_ops {
 	unsigned version;
 	/* The declaration; lives as long as the store. */
 	const struct sp_store_capabilities *(*capabilities)(void *self);
-	/* Looks a key up. 0 with `*ret_found` false when there is none; the caller owns the record. */
+	/*
+	 * Looks a key up. 0 with `*ret_found` false when there is none; the caller owns the record.
+	 */
 	int (*get)(void *self, const char *key, struct sp_record *ret_record, bool *ret_found,
 		   struct sp_cancel *cancel, struct sp_error *err);
 	/*
 	 * Replaces the whole record of record->key: a field absent now is absent
 	 * afterwards. With `fence`: SP_CONFLICT when an upsert with a higher one was
-	 * acknowledged before; del() forgets that with the record, an upsert without a fence does not
-	 * look at it. Without fences the last writer wins, also after a del(). Acknowledged means durable where
-	 * declared. A record that is damaged in the store is SP_PROTOCOL for get()
-	 * and is replaced by upsert(); other keys are not touched by it.
+	 * acknowledged before; del() forgets that with the record, an upsert without a fence does
+	 * not look at it. Without fences the last writer wins, also after a del(). Acknowledged
+	 * means durable where declared. A record that is damaged in the store is SP_PROTOCOL for
+	 * get() and is replaced by upsert(); other keys are not touched by it.
 	 */
 	int (*upsert)(void *self, const struct sp_record *record, const uint64_t *fence,
 		      struct sp_cancel *cancel, struct sp_error *err);
@@ -97,7 +99,10 @@ struct sp_lease_ops {
 	unsigned version;
 	/* Fencing token: grows with each holder of the key; 0 where tokens are not offered. */
 	uint64_t (*fence)(void *self);
-	/* Fires when the lease is lost; borrowed, lives as long as the lease. Never fires without `lease`. */
+	/*
+	 * Fires when the lease is lost; borrowed, lives as long as the lease.
+	 * Never fires without `lease`.
+	 */
 	struct sp_cancel *(*lost)(void *self);
 	/* Gives the lock back and frees the lease; a lost one is fine and frees nobody else's. */
 	void (*release)(void *self);
@@ -124,8 +129,8 @@ struct sp_lock_ops {
 	/* The declaration; lives as long as the lock service. */
 	const struct sp_lock_capabilities *(*capabilities)(void *self);
 	/*
-	 * Waits until the caller is the one holder of `key` (text as is). Not re-entrant: the holder
-	 * itself waits as everybody does. SP_ABORTED, SP_TIMED_OUT, SP_UNAVAILABLE.
+	 * Waits until the caller is the one holder of `key` (text as is). Not re-entrant: the
+	 * holder itself waits as everybody does. SP_ABORTED, SP_TIMED_OUT, SP_UNAVAILABLE.
 	 */
 	int (*acquire)(void *self, const char *key, struct sp_cancel *cancel,
 		       struct sp_lease *ret_lease, struct sp_error *err);

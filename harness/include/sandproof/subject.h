@@ -35,9 +35,9 @@ const char *sp_subject_kind_name(enum sp_subject_kind kind);
 #define SP_SUBJECT_VERSION 1
 
 /*
- * An open subject. The table of its kind is filled, and the tables that it stands on: a journal stands
- * on a provider, ensure on a provider, a store and a lock. `control`, `platform` and `backdoor`
- * are filled where the back end has them. Freed as one.
+ * An open subject. The table of its kind is filled, and the tables that it stands on: a journal
+ * stands on a provider, ensure on a provider, a store and a lock. `control`, `platform` and
+ * `backdoor` are filled where the back end has them. Freed as one.
  */
 struct sp_subject {
 	unsigned version;

@@ -49,7 +49,9 @@ struct sp_http_stream_ops {
 	unsigned version;
 	/* Status of the final answer, 100 to 599. */
 	int (*status)(void *self);
-	/* Value of a header of the answer (name in any case), or NULL; lives as long as the stream. */
+	/*
+	 * Value of a header of the answer (name in any case), or NULL; lives as long as the stream.
+	 */
 	const char *(*header)(void *self, const char *name);
 	/*
 	 * Waits for body bytes. `*ret_len` = 0 is the orderly end of the body; a body that
