@@ -34,7 +34,7 @@ static int send_message(struct browser *b, const char *text, struct sp_error *er
 
 static int receive_more(struct browser *b, struct sp_error *err)
 {
-	struct pollfd ready = { .fd = b->fd, .events = POLLIN };
+	struct pollfd ready = {.fd = b->fd, .events = POLLIN};
 	char *room = sp_buf_reserve(&b->in, 1 << 16);
 	ssize_t n;
 
@@ -55,7 +55,7 @@ static int receive(struct browser *b, cJSON **ret, struct sp_error *err)
 
 	for (;;) {
 		char *end =
-			b->in.len > seen ? memchr(b->in.data + seen, '\0', b->in.len - seen) : NULL;
+		    b->in.len > seen ? memchr(b->in.data + seen, '\0', b->in.len - seen) : NULL;
 		int rc;
 
 		if (end) {
@@ -155,27 +155,27 @@ int browser_open(struct browser *b, struct sp_error *err)
 	char profile[256];
 	/* The browser reads from 3 and writes to 4. */
 	const char *const argv[] = {
-		"sh",
-		"-c",
-		"exec \"$@\" 4>&3",
-		"sh",
-		PROGRAM,
-		"--headless",
-		"--no-sandbox",
-		"--disable-gpu",
-		"--disable-breakpad",
-		"--disable-crash-reporter",
-		"--no-first-run",
-		"--disable-background-networking",
-		"--hide-scrollbars",
-		"--allow-file-access-from-files",
-		"--remote-debugging-pipe",
-		profile,
-		NULL,
+	    "sh",
+	    "-c",
+	    "exec \"$@\" 4>&3",
+	    "sh",
+	    PROGRAM,
+	    "--headless",
+	    "--no-sandbox",
+	    "--disable-gpu",
+	    "--disable-breakpad",
+	    "--disable-crash-reporter",
+	    "--no-first-run",
+	    "--disable-background-networking",
+	    "--hide-scrollbars",
+	    "--allow-file-access-from-files",
+	    "--remote-debugging-pipe",
+	    profile,
+	    NULL,
 	};
 	int pair[2], rc;
 
-	*b = (struct browser){ .child = SP_CHILD_INIT, .fd = -1, .in = SP_BUF_INIT(MESSAGE_MAX) };
+	*b = (struct browser){.child = SP_CHILD_INIT, .fd = -1, .in = SP_BUF_INIT(MESSAGE_MAX)};
 	rc = sp_tmp_dir("browser-", &b->profile, err);
 	if (rc)
 		return rc;
@@ -194,7 +194,7 @@ void browser_close(struct browser *b)
 	*b->session = '\0';
 	/* It ends its own children when it is asked. */
 	if (b->fd >= 0 && b->child.pid > 0 && !browser_call(b, "Browser.close", NULL, NULL, NULL)) {
-		struct pollfd ended = { .fd = b->child.pidfd, .events = POLLIN };
+		struct pollfd ended = {.fd = b->child.pidfd, .events = POLLIN};
 
 		(void)poll(&ended, 1, PATIENCE_MS);
 	}
@@ -226,8 +226,8 @@ char *browser_eval(struct browser *b, const char *expression, struct sp_error *e
 		(void)sp_error_set(err, SP_PROTOCOL, "%.200s: %s", expression, why ? why : "");
 		return NULL;
 	}
-	value = cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(answer, "result"), "value");
+	value = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(answer, "result"),
+						 "value");
 	if (cJSON_IsString(value))
 		return strdup(value->valuestring);
 	return value ? cJSON_PrintUnformatted(value) : strdup("undefined");
@@ -266,9 +266,9 @@ int browser_key(struct browser *b, const char *key, struct sp_error *err)
 	int rc;
 
 	if (escape)
-		snprintf(params, sizeof(params),
-			 "{\"type\":\"rawKeyDown\",\"key\":\"Escape\",\"windowsVirtualKeyCode\":"
-			 "27}");
+		snprintf(
+		    params, sizeof(params),
+		    "{\"type\":\"rawKeyDown\",\"key\":\"Escape\",\"windowsVirtualKeyCode\":27}");
 	else
 		snprintf(params, sizeof(params),
 			 "{\"type\":\"keyDown\",\"key\":\"%s\",\"text\":\"%s\"}", key, key);
@@ -301,8 +301,9 @@ int browser_shot(struct browser *b, const char *path, bool whole, struct sp_erro
 	cJSON *answer SP_CLEANUP(sp_json_done) = NULL;
 	const char *data;
 	int rc = browser_call(b, "Page.captureScreenshot",
-			      whole ? "{\"format\":\"png\",\"captureBeyondViewport\":true}" :
-				      "{\"format\":\"png\"}", &answer, err);
+			      whole ? "{\"format\":\"png\",\"captureBeyondViewport\":true}"
+				    : "{\"format\":\"png\"}",
+			      &answer, err);
 
 	if (rc)
 		return rc;

@@ -37,18 +37,14 @@ int browser_open(struct browser *browser, struct sp_error *err);
 /* Ends it and removes its profile. */
 void browser_close(struct browser *browser);
 
-/*
- * Calls a method of the protocol (`params`: JSON text of an object); `*ret_result`
- * is the caller's, may be NULL.
- */
+/* Calls a method of the protocol (`params`: JSON text of an object); `*ret_result` is the caller's,
+ * may be NULL. */
 int browser_call(struct browser *browser, const char *method, const char *params,
 		 cJSON **ret_result, struct sp_error *err);
 /* Opens a file (absolute path) and waits until it is loaded. */
 int browser_load(struct browser *browser, const char *path, struct sp_error *err);
-/*
- * Value of a JavaScript expression as text (objects as JSON), malloc'ed;
- * NULL with `err` when it throws.
- */
+/* Value of a JavaScript expression as text (objects as JSON), malloc'ed; NULL with `err` when it
+ * throws. */
 char *browser_eval(struct browser *browser, const char *expression, struct sp_error *err);
 /* Presses and releases a key: one character, or "Escape". */
 int browser_key(struct browser *browser, const char *key, struct sp_error *err);

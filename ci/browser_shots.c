@@ -11,8 +11,10 @@ static const struct {
 	unsigned width, height;
 	bool phone, dark;
 } looks[] = {
-	{ "desktop-light", 1280, 1400, false, false }, { "desktop-dark", 1280, 1400, false, true },
-	{ "phone-light", 390, 1200, true, false },     { "phone-dark", 390, 1200, true, true },
+    {"desktop-light", 1280, 1400, false, false},
+    {"desktop-dark", 1280, 1400, false, true},
+    {"phone-light", 390, 1200, true, false},
+    {"phone-dark", 390, 1200, true, true},
 };
 
 static int shoot(struct browser *b, const char *folder, const char *look, const char *anchor,
@@ -21,10 +23,10 @@ static int shoot(struct browser *b, const char *folder, const char *look, const 
 	char path[4096], script[256];
 	char *done SP_FREE = NULL;
 
-	snprintf(script, sizeof(script),
-		 "(document.getElementById('%.100s')||document.body).scrollIntoView({block:'start'}"
-		 ")",
-		 anchor);
+	snprintf(
+	    script, sizeof(script),
+	    "(document.getElementById('%.100s')||document.body).scrollIntoView({block:'start'})",
+	    anchor);
 	done = browser_eval(b, script, err);
 	snprintf(path, sizeof(path), "%s/%s-%s.png", folder, anchor, look);
 	return done ? browser_shot(b, path, false, err) : SP_PROTOCOL;

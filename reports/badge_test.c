@@ -10,19 +10,21 @@ static const struct {
 	struct sp_result_end end;
 	bool complete;
 } rows[] = {
-	{ "sandproof: 136 passed", "#1a7f37", { .passed = 134, .warned = 2 }, true },
-	{ "sandproof: 3 failed, 1 passed", "#cf222e",
-	  { .passed = 1, .failed = 1, .errors = 1, .xpassed = 1, .leaks = 1 }, true },
-	{ "sandproof: 1 passed, 2 leaked", "#9a6700", { .passed = 1, .leaks = 2 }, true },
-	{ "sandproof: incomplete, 1 passed", "#9a6700", { .passed = 1 }, false },
-	{ "sandproof: nothing ran", "#57606a", { .skipped = 4 }, true },
+    {"sandproof: 136 passed", "#1a7f37", {.passed = 134, .warned = 2}, true},
+    {"sandproof: 3 failed, 1 passed",
+     "#cf222e",
+     {.passed = 1, .failed = 1, .errors = 1, .xpassed = 1, .leaks = 1},
+     true},
+    {"sandproof: 1 passed, 2 leaked", "#9a6700", {.passed = 1, .leaks = 2}, true},
+    {"sandproof: incomplete, 1 passed", "#9a6700", {.passed = 1}, false},
+    {"sandproof: nothing ran", "#57606a", {.skipped = 4}, true},
 };
 
 /* An SVG is XML. */
 static void check_xml(const char *path)
 {
-	const char *const argv[] = { "xmllint", "--noout", path, NULL };
-	struct sp_run_result r = { 0 };
+	const char *const argv[] = {"xmllint", "--noout", path, NULL};
+	struct sp_run_result r = {0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	if (sp_run(argv, NULL, NULL, 0, 1 << 16, NULL, &r, &err))

@@ -10,8 +10,8 @@
 #include <reports/xml.h>
 
 /* Verdicts in the order in which they are told. */
-static const enum sp_verdict told[] = { SP_FAIL,  SP_ERROR, SP_XPASS, SP_WARN,
-					SP_XFAIL, SP_SKIP,  SP_PASS };
+static const enum sp_verdict told[] = {SP_FAIL,	 SP_ERROR, SP_XPASS, SP_WARN,
+				       SP_XFAIL, SP_SKIP,  SP_PASS};
 
 struct tally {
 	size_t by[SP_EXERCISE_MAX_];
@@ -19,7 +19,7 @@ struct tally {
 
 static struct tally tally_of(const struct sp_model *m, size_t subject)
 {
-	struct tally tally = { .by = { 0 } };
+	struct tally tally = {.by = {0}};
 
 	for (size_t i = 0; i < m->n_clauses; i++)
 		tally.by[sp_model_mark(m, i, subject).exercise]++;
@@ -82,7 +82,7 @@ static void widen(size_t *width, size_t to)
 
 static struct widths measure(const struct sp_model *m)
 {
-	struct widths w = { .name = strlen("clause"), .mark = 0 };
+	struct widths w = {.name = strlen("clause"), .mark = 0};
 
 	for (size_t i = 0; i < m->n_subjects; i++)
 		widen(&w.mark, columns(m->subjects[i].label, strlen(m->subjects[i].label)));
@@ -138,7 +138,7 @@ static void add_totals(struct sp_buf *buf, const struct sp_model *m)
 int sp_clauses_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
 	struct sp_out out SP_CLEANUP(sp_out_done) = SP_OUT_INIT;
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	struct widths w;
 	int rc = open_both(set, path, &m, &out, err);
 
@@ -221,13 +221,13 @@ static void add_subject_json(struct sp_out *out, const struct sp_model *m, size_
 int sp_clauses_json_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
 	struct sp_out out SP_CLEANUP(sp_out_done) = SP_OUT_INIT;
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	int rc = open_both(set, path, &m, &out, err);
 
 	if (rc)
 		return rc;
-	sp_buf_addf(&out.buf, "{\"schema_version\": %d, \"suite_version\": ",
-		    SP_CLAUSES_SCHEMA_VERSION);
+	sp_buf_addf(&out.buf,
+		    "{\"schema_version\": %d, \"suite_version\": ", SP_CLAUSES_SCHEMA_VERSION);
 	add_text(&out.buf, set->n_runs ? set->runs[0].run.suite_version : "");
 	sp_buf_adds(&out.buf, ", \"requirements_sha256\": ");
 	add_text(&out.buf, set->n_runs ? set->runs[0].run.requirements_sha256 : "");

@@ -24,14 +24,14 @@ static void open_two(struct sample *s)
 Test(clauses, the_table)
 {
 	static const char expected[] =
-		"clause   bash                                        local:poll\n"
-		"kill:K1  exercised: 1 warn, 1 pass                   not-selected\n"
-		"kill:K2  exercised: 1 fail, 1 error, 1 xpass, 1 xfail  not-selected\n"
-		"kill:K3  skipped: 1 skip                             could-not: 1 error\n"
-		"kill:K4  not-selected                                not-selected\n\n"
-		"bash: 2 of 4 clauses exercised, 1 skipped, 0 could not be judged, 1 not selected\n"
-		"local:poll: 0 of 4 clauses exercised, 0 skipped, 1 could not be judged, 3 not "
-		"selected\n";
+	    "clause   bash                                        local:poll\n"
+	    "kill:K1  exercised: 1 warn, 1 pass                   not-selected\n"
+	    "kill:K2  exercised: 1 fail, 1 error, 1 xpass, 1 xfail  not-selected\n"
+	    "kill:K3  skipped: 1 skip                             could-not: 1 error\n"
+	    "kill:K4  not-selected                                not-selected\n\n"
+	    "bash: 2 of 4 clauses exercised, 1 skipped, 0 could not be judged, 1 not selected\n"
+	    "local:poll: 0 of 4 clauses exercised, 0 skipped, 1 could not be judged, 3 not "
+	    "selected\n";
 	struct sample s;
 	struct sp_error err = SP_ERROR_INIT;
 	char *text SP_FREE = NULL, *squeezed SP_FREE = NULL, *to;
@@ -54,8 +54,7 @@ Test(clauses, the_table)
 	sample_close(&s);
 }
 
-/*
- * Every member that is written is in the schema, with its type, and every required one is written.
+/* Every member that is written is in the schema, with its type, and every required one is written.
  */
 static void check_schema(const cJSON *json, const cJSON *schema, const char *where)
 {
@@ -65,21 +64,21 @@ static void check_schema(const cJSON *json, const cJSON *schema, const char *whe
 	const char *type = sp_json_str(schema, "type");
 
 	cr_expect(!type || (!strcmp(type, "object") && cJSON_IsObject(json)) ||
-			  (!strcmp(type, "array") && cJSON_IsArray(json)) ||
-			  (!strcmp(type, "string") && cJSON_IsString(json)) ||
-			  (!strcmp(type, "integer") && cJSON_IsNumber(json)) ||
-			  (!strcmp(type, "boolean") && cJSON_IsBool(json)),
+		      (!strcmp(type, "array") && cJSON_IsArray(json)) ||
+		      (!strcmp(type, "string") && cJSON_IsString(json)) ||
+		      (!strcmp(type, "integer") && cJSON_IsNumber(json)) ||
+		      (!strcmp(type, "boolean") && cJSON_IsBool(json)),
 		  "%s is no %s", where, type);
 	cJSON_ArrayForEach(item, required)
-		cr_expect(cJSON_GetObjectItemCaseSensitive(json, item->valuestring),
-			  "%s.%s is missing", where, item->valuestring);
+	    cr_expect(cJSON_GetObjectItemCaseSensitive(json, item->valuestring), "%s.%s is missing",
+		      where, item->valuestring);
 	if (items) {
-		cJSON_ArrayForEach(item, json)
-			check_schema(item, items, where);
+		cJSON_ArrayForEach(item, json) check_schema(item, items, where);
 	} else if (properties) {
-		cJSON_ArrayForEach(item, json) {
+		cJSON_ArrayForEach(item, json)
+		{
 			const cJSON *of =
-				cJSON_GetObjectItemCaseSensitive(properties, item->string);
+			    cJSON_GetObjectItemCaseSensitive(properties, item->string);
 
 			cr_assert(of, "%s.%s is not in the schema", where, item->string);
 			check_schema(item, of, item->string);
@@ -115,14 +114,14 @@ Test(clauses, json_fits_its_schema)
 
 Test(model, shards_and_repeats_are_merged_by_the_worst)
 {
-	struct sp_result_case first[] = { sample_cases[SP_PASS], sample_cases[SP_SKIP] };
-	struct sp_result_case second[] = { sample_cases[SP_FAIL], sample_cases[SP_PASS] };
+	struct sp_result_case first[] = {sample_cases[SP_PASS], sample_cases[SP_SKIP]};
+	struct sp_result_case second[] = {sample_cases[SP_FAIL], sample_cases[SP_PASS]};
 	struct sp_results runs[2] = {
-		{ .run = SAMPLE_RUN, .cases = first, .n_cases = 2, .complete = true },
-		{ .run = SAMPLE_RUN, .cases = second, .n_cases = 2, .complete = true },
+	    {.run = SAMPLE_RUN, .cases = first, .n_cases = 2, .complete = true},
+	    {.run = SAMPLE_RUN, .cases = second, .n_cases = 2, .complete = true},
 	};
-	struct sp_results_set set = { .runs = runs, .n_runs = 2 };
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_results_set set = {.runs = runs, .n_runs = 2};
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	second[1].id = second[0].id;
@@ -137,28 +136,32 @@ Test(model, shards_and_repeats_are_merged_by_the_worst)
 
 Test(model, runs_with_a_fault_are_proof_and_not_results)
 {
-	struct sp_result_case good[] = { sample_cases[SP_PASS] };
-	struct sp_result_case caught[] = { sample_cases[SP_FAIL], sample_cases[SP_SKIP] };
-	struct sp_result_case green[] = { sample_cases[SP_PASS] };
-	struct sp_result_case skipped[] = { sample_cases[SP_SKIP] };
-	struct sp_result_defect line = { (char *)"kill-line", (char *)"kill", (char *)"caught",
-					 (char *)"kill.x kill.y", (char *)"seen" };
+	struct sp_result_case good[] = {sample_cases[SP_PASS]};
+	struct sp_result_case caught[] = {sample_cases[SP_FAIL], sample_cases[SP_SKIP]};
+	struct sp_result_case green[] = {sample_cases[SP_PASS]};
+	struct sp_result_case skipped[] = {sample_cases[SP_SKIP]};
+	struct sp_result_defect line = {(char *)"kill-line", (char *)"kill", (char *)"caught",
+					(char *)"kill.x kill.y", (char *)"seen"};
 	struct sp_results runs[] = {
-		{ .run = SAMPLE_RUN, .cases = good, .n_cases = 1, .defects = &line, .n_defects = 1,
-		  .complete = true },
-		{ .run = SAMPLE_RUN, .cases = caught, .n_cases = 2, .complete = true },
-		{ .run = SAMPLE_RUN, .cases = green, .n_cases = 1, .complete = true },
-		{ .run = SAMPLE_RUN, .cases = skipped, .n_cases = 1, .complete = true },
-		{ .run = SAMPLE_RUN, .cases = caught, .n_cases = 2, .complete = true },
+	    {.run = SAMPLE_RUN,
+	     .cases = good,
+	     .n_cases = 1,
+	     .defects = &line,
+	     .n_defects = 1,
+	     .complete = true},
+	    {.run = SAMPLE_RUN, .cases = caught, .n_cases = 2, .complete = true},
+	    {.run = SAMPLE_RUN, .cases = green, .n_cases = 1, .complete = true},
+	    {.run = SAMPLE_RUN, .cases = skipped, .n_cases = 1, .complete = true},
+	    {.run = SAMPLE_RUN, .cases = caught, .n_cases = 2, .complete = true},
 	};
 	static const char *const wanted[][3] = {
-		{ "kill-green", "green", "" },
-		{ "kill-caught", "caught", "kill.b.fail" },
-		{ "kill-line", "caught", "kill.x kill.y" },
-		{ "kill-twice", "caught", "kill.b.fail" },
+	    {"kill-green", "green", ""},
+	    {"kill-caught", "caught", "kill.b.fail"},
+	    {"kill-line", "caught", "kill.x kill.y"},
+	    {"kill-twice", "caught", "kill.b.fail"},
 	};
-	struct sp_results_set set = { .runs = runs, .n_runs = SP_COUNT(runs) };
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_results_set set = {.runs = runs, .n_runs = SP_COUNT(runs)};
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	runs[1].run.defect = (char *)"kill-caught";
@@ -179,7 +182,7 @@ Test(model, runs_with_a_fault_are_proof_and_not_results)
 Test(model, a_run_with_a_fault_alone_is_reported)
 {
 	struct sample s;
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	sample_open(&s, sample_cases, SP_VERDICT_MAX_);
@@ -192,11 +195,11 @@ Test(model, a_run_with_a_fault_alone_is_reported)
 
 Test(model, clauses_come_in_the_order_of_their_numbers)
 {
-	struct sp_result_case cases[] = { sample_cases[SP_PASS], sample_cases[SP_FAIL],
-					  sample_cases[SP_SKIP] };
-	static const char *const wanted[] = { "K1", "K2", "K3", "K4", "K9", "K10" };
+	struct sp_result_case cases[] = {sample_cases[SP_PASS], sample_cases[SP_FAIL],
+					 sample_cases[SP_SKIP]};
+	static const char *const wanted[] = {"K1", "K2", "K3", "K4", "K9", "K10"};
 	struct sample s;
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	cases[0].clause = (char *)"K10";

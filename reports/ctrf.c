@@ -17,7 +17,7 @@
 
 enum status { PASSED, FAILED, SKIPPED, STATUS_MAX };
 
-static const char *const status_names[STATUS_MAX] = { "passed", "failed", "skipped" };
+static const char *const status_names[STATUS_MAX] = {"passed", "failed", "skipped"};
 
 static enum status status_of(enum sp_verdict verdict)
 {
@@ -164,7 +164,7 @@ static void count_run(struct summary *s, const struct sp_results *run)
 static void add_summary(struct sp_buf *buf, const struct sp_judged *judged)
 {
 	const struct sp_results_set *set = judged->set;
-	struct summary s = { .tests = 0 };
+	struct summary s = {.tests = 0};
 
 	for (size_t i = 0; i < set->n_runs; i++)
 		if (sp_judged_has(judged, &set->runs[i]))
@@ -250,7 +250,7 @@ static void add_run(struct sp_out *out, const struct sp_judged *judged,
 int sp_ctrf_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
 	struct sp_out out SP_CLEANUP(sp_out_done) = SP_OUT_INIT;
-	struct sp_judged judged SP_CLEANUP(sp_judged_done) = { .set = NULL };
+	struct sp_judged judged SP_CLEANUP(sp_judged_done) = {.set = NULL};
 	const char *between = "\n";
 	int rc = sp_judged_make(set, &judged, err);
 

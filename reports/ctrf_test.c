@@ -17,36 +17,39 @@ struct rule {
 };
 
 static const struct rule root_rules[] = {
-	{ "reportFormat", 'c', true }, { "specVersion", 'v', true }, { "reportId", 's', false },
-	{ "timestamp", 's', false },   { "generatedBy", 's', false }, { "extra", 'o', false },
-	{ "results", 'o', true },
+    {"reportFormat", 'c', true}, {"specVersion", 'v', true},  {"reportId", 's', false},
+    {"timestamp", 's', false},	 {"generatedBy", 's', false}, {"extra", 'o', false},
+    {"results", 'o', true},
 };
 static const struct rule results_rules[] = {
-	{ "tool", 'o', true }, { "summary", 'o', true }, { "tests", 'a', true },
-	{ "environment", 'o', false }, { "extra", 'o', false },
+    {"tool", 'o', true},	 {"summary", 'o', true}, {"tests", 'a', true},
+    {"environment", 'o', false}, {"extra", 'o', false},
 };
 static const struct rule tool_rules[] = {
-	{ "name", 't', true }, { "version", 's', false }, { "extra", 'o', false },
+    {"name", 't', true},
+    {"version", 's', false},
+    {"extra", 'o', false},
 };
 static const struct rule summary_rules[] = {
-	{ "tests", 'i', true },	  { "passed", 'i', true },  { "failed", 'i', true },
-	{ "skipped", 'i', true }, { "pending", 'i', true }, { "other", 'i', true },
-	{ "flaky", 'i', false },  { "suites", 'i', false }, { "start", 'i', true },
-	{ "stop", 'i', true },	  { "duration", 'i', false }, { "extra", 'o', false },
+    {"tests", 'i', true},   {"passed", 'i', true}, {"failed", 'i', true},    {"skipped", 'i', true},
+    {"pending", 'i', true}, {"other", 'i', true},  {"flaky", 'i', false},    {"suites", 'i', false},
+    {"start", 'i', true},   {"stop", 'i', true},   {"duration", 'i', false}, {"extra", 'o', false},
 };
 static const struct rule test_rules[] = {
-	{ "id", 's', false },	     { "name", 't', true },	 { "status", 'S', true },
-	{ "duration", 'i', true },   { "start", 'i', false },	 { "stop", 'i', false },
-	{ "suite", 'L', false },     { "message", 's', false },	 { "trace", 's', false },
-	{ "snippet", 's', false },   { "line", 'i', false },	 { "rawStatus", 's', false },
-	{ "tags", 'T', false },	     { "type", 's', false },	 { "filePath", 's', false },
-	{ "retries", 'i', false },   { "flaky", 'b', false },	 { "stdout", 'T', false },
-	{ "stderr", 'T', false },    { "threadId", 's', false }, { "parameters", 'o', false },
-	{ "extra", 'o', false },
+    {"id", 's', false},	     {"name", 't', true},      {"status", 'S', true},
+    {"duration", 'i', true}, {"start", 'i', false},    {"stop", 'i', false},
+    {"suite", 'L', false},   {"message", 's', false},  {"trace", 's', false},
+    {"snippet", 's', false}, {"line", 'i', false},     {"rawStatus", 's', false},
+    {"tags", 'T', false},    {"type", 's', false},     {"filePath", 's', false},
+    {"retries", 'i', false}, {"flaky", 'b', false},    {"stdout", 'T', false},
+    {"stderr", 'T', false},  {"threadId", 's', false}, {"parameters", 'o', false},
+    {"extra", 'o', false},
 };
 static const struct rule environment_rules[] = {
-	{ "appName", 's', false }, { "osPlatform", 's', false }, { "osRelease", 's', false },
-	{ "extra", 'o', false },
+    {"appName", 's', false},
+    {"osPlatform", 's', false},
+    {"osRelease", 's', false},
+    {"extra", 'o', false},
 };
 
 static bool is_texts(const cJSON *item, int least)
@@ -55,15 +58,13 @@ static bool is_texts(const cJSON *item, int least)
 
 	if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) < least)
 		return false;
-	cJSON_ArrayForEach(text, item)
-		if (!cJSON_IsString(text))
-			return false;
+	cJSON_ArrayForEach(text, item) if (!cJSON_IsString(text)) return false;
 	return true;
 }
 
 static bool is_status(const char *text)
 {
-	static const char *const names[] = { "passed", "failed", "skipped", "pending", "other" };
+	static const char *const names[] = {"passed", "failed", "skipped", "pending", "other"};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++)
 		if (!strcmp(names[i], text))
@@ -109,7 +110,8 @@ static void check_object(const cJSON *object, const struct rule *rules, size_t n
 	const cJSON *item;
 
 	cr_assert(cJSON_IsObject(object), "%s is no object", what);
-	cJSON_ArrayForEach(item, object) {
+	cJSON_ArrayForEach(item, object)
+	{
 		size_t i = 0;
 
 		while (i < n && strcmp(rules[i].name, item->string))
@@ -121,7 +123,7 @@ static void check_object(const cJSON *object, const struct rule *rules, size_t n
 	}
 	for (size_t i = 0; i < n; i++)
 		cr_expect(!rules[i].required ||
-				  cJSON_GetObjectItemCaseSensitive(object, rules[i].name),
+			      cJSON_GetObjectItemCaseSensitive(object, rules[i].name),
 			  "%s.%s is missing", what, rules[i].name);
 }
 
@@ -131,15 +133,15 @@ static void check_object(const cJSON *object, const struct rule *rules, size_t n
 /* The counts are those of the tests. */
 static void check_counts(const cJSON *summary, const cJSON *tests)
 {
-	static const char *const names[] = { "passed", "failed", "skipped", "pending", "other" };
+	static const char *const names[] = {"passed", "failed", "skipped", "pending", "other"};
 	int64_t total = 0;
 
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
 		int64_t told = -1, counted = 0;
 		const cJSON *test;
 
-		cJSON_ArrayForEach(test, tests)
-			counted += !strcmp(sp_json_str(test, "status"), names[i]);
+		cJSON_ArrayForEach(test, tests) counted +=
+		    !strcmp(sp_json_str(test, "status"), names[i]);
 		cr_expect(sp_json_int(summary, names[i], &told));
 		cr_expect_eq(told, counted, "%s: %lld told, %lld there", names[i], (long long)told,
 			     (long long)counted);
@@ -167,8 +169,7 @@ static cJSON *write_report(struct sample *s)
 	CHECK(MEMBER(results, "tool"), tool_rules, "tool");
 	CHECK(MEMBER(results, "summary"), summary_rules, "summary");
 	CHECK(MEMBER(results, "environment"), environment_rules, "environment");
-	cJSON_ArrayForEach(test, MEMBER(results, "tests"))
-		CHECK(test, test_rules, "test");
+	cJSON_ArrayForEach(test, MEMBER(results, "tests")) CHECK(test, test_rules, "test");
 	check_counts(MEMBER(results, "summary"), MEMBER(results, "tests"));
 	return json;
 }
@@ -177,10 +178,9 @@ static const struct {
 	enum sp_verdict verdict;
 	const char *status, *raw;
 } rows[] = {
-	{ SP_PASS, "passed", "pass" },	  { SP_FAIL, "failed", "fail" },
-	{ SP_WARN, "passed", "warn" },	  { SP_SKIP, "skipped", "skip" },
-	{ SP_XFAIL, "skipped", "xfail" }, { SP_XPASS, "failed", "xpass" },
-	{ SP_ERROR, "failed", "error" },
+    {SP_PASS, "passed", "pass"},   {SP_FAIL, "failed", "fail"},	   {SP_WARN, "passed", "warn"},
+    {SP_SKIP, "skipped", "skip"},  {SP_XFAIL, "skipped", "xfail"}, {SP_XPASS, "failed", "xpass"},
+    {SP_ERROR, "failed", "error"},
 };
 
 Test(ctrf, every_verdict_has_its_status)
@@ -212,17 +212,17 @@ Test(ctrf, nothing_is_lost)
 		const char *name, *value;
 		bool extra;
 	} members[] = {
-		{ "name", "kill.b.fail", false },
-		{ "message", "it lives\nstill", false },
-		{ "trace", "exec \"a\"\n  -> code 0\n", false },
-		{ "filePath", "suites/kill/kill.c", false },
-		{ "threadId", "0", false },
-		{ "clause", "K2", true },
-		{ "level", "MUST", true },
-		{ "subject", "bash", true },
-		{ "expected", "nothing", true },
-		{ "actual", "pid 7", true },
-		{ "rerun", "sandproof run --case kill.b.fail", true },
+	    {"name", "kill.b.fail", false},
+	    {"message", "it lives\nstill", false},
+	    {"trace", "exec \"a\"\n  -> code 0\n", false},
+	    {"filePath", "suites/kill/kill.c", false},
+	    {"threadId", "0", false},
+	    {"clause", "K2", true},
+	    {"level", "MUST", true},
+	    {"subject", "bash", true},
+	    {"expected", "nothing", true},
+	    {"actual", "pid 7", true},
+	    {"rerun", "sandproof run --case kill.b.fail", true},
 	};
 	struct sample s;
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
@@ -232,8 +232,8 @@ Test(ctrf, nothing_is_lost)
 	json = write_report(&s);
 	test = cJSON_GetArrayItem(MEMBER(MEMBER(json, "results"), "tests"), 0);
 	for (size_t i = 0; i < SP_COUNT(members); i++) {
-		const char *value = sp_json_str(members[i].extra ? MEMBER(test, "extra") : test,
-						members[i].name);
+		const char *value =
+		    sp_json_str(members[i].extra ? MEMBER(test, "extra") : test, members[i].name);
 
 		cr_expect(value && !strcmp(value, members[i].value), "%s is \"%s\"",
 			  members[i].name, value ? value : "(missing)");

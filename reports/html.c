@@ -149,13 +149,16 @@ static void add_top(struct sp_html *h)
 			    : total->interrupted || total->leaks || !h->n_results ? "w"
 										  : "p";
 
-	sp_buf_adds(buf, "<div class=\"wrap top\"><div class=brand>" MARK "<span>sandproof</span>"
-			 "<div class=\"act js-only\"><button type=button id=help title=\"Keys "
-			 "(?)\">Keys</button>"
-			 "<button type=button id=theme title=\"Light or dark "
-			 "(t)\">Dark</button></div></div>");
+	sp_buf_adds(
+	    buf,
+	    "<div class=\"wrap top\"><div class=brand>" MARK "<span>sandproof</span>"
+	    "<div class=\"act js-only\"><button type=button id=help title=\"Keys "
+	    "(?)\">Keys</button>"
+	    "<button type=button id=theme title=\"Light or dark (t)\">Dark</button></div></div>");
 	sp_buf_addf(buf, "<h1><span class=\"v %s\">%s</span> ", class,
-		    *class == 'p' ? "✓" : *class == 'f' ? "✗" : "▲");
+		    *class == 'p'   ? "✓"
+		    : *class == 'f' ? "✗"
+				    : "▲");
 	add_sentence(h, buf);
 	sp_buf_adds(buf, "</h1>");
 	if (set->n_runs)
@@ -164,9 +167,9 @@ static void add_top(struct sp_html *h)
 		 "A run was cut off or interrupted: not every case has a result.");
 	add_note(buf, h->model.mixed,
 		 "These runs were judged by different requirement sets, and merged all the same.");
-	add_note(buf, set->n_runs && h->model.judged.faults_only,
-		 "A fault was applied on purpose: these failures show that cases are able to "
-		 "fail.");
+	add_note(
+	    buf, set->n_runs && h->model.judged.faults_only,
+	    "A fault was applied on purpose: these failures show that cases are able to fail.");
 	sp_buf_adds(buf, "<div class=total>");
 	sp_html_bar(buf, h->counts);
 	sp_html_legend(buf, h->counts, total->leaks);
@@ -200,27 +203,27 @@ static void add_nav(struct sp_html *h)
 	add_link(buf, h->n_results, "durations", "Durations", SIZE_MAX);
 	add_link(buf, m->n_rows, "cases", "Cases", m->n_rows);
 	add_link(buf, true, "runs", "Runs", SIZE_MAX);
-	sp_buf_adds(buf, "</ul><div class=\"search js-only\"><label class=vh for=search>Search "
-			 "cases and findings</label>"
-			 "<input type=search id=search placeholder=\"Search cases ( / )\" "
-			 "autocomplete=off "
-			 "spellcheck=false></div></div></nav>\n<main class=wrap>\n");
+	sp_buf_adds(
+	    buf, "</ul><div class=\"search js-only\"><label class=vh for=search>Search cases and "
+		 "findings</label>"
+		 "<input type=search id=search placeholder=\"Search cases ( / )\" autocomplete=off "
+		 "spellcheck=false></div></div></nav>\n<main class=wrap>\n");
 }
 
 static void add_foot(struct sp_html *h)
 {
 	struct sp_buf *buf = &h->out.buf;
 
-	sp_buf_adds(buf, "</main>\n<footer><div class=wrap>Made by sandproof " SP_VERSION
-			 " from the results alone. "
-			 "<span class=js-only>Press <kbd>?</kbd> for keys.</span></div></footer>\n"
-			 "<dialog id=keys aria-labelledby=keyst><h3 id=keyst>Keys</h3><dl>"
-			 "<dt><kbd>/</kbd><dd>search<dt><kbd>Esc</kbd><dd>clear search and filter"
-			 "<dt><kbd>j</kbd> <kbd>k</kbd><dd>next, previous "
-			 "finding<dt><kbd>o</kbd><dd>unfold its dialogue"
-			 "<dt><kbd>t</kbd><dd>light or dark<dt><kbd>?</kbd><dd>this list</dl>"
-			 "<form method=dialog><button "
-			 "autofocus>Close</button></form></dialog>\n<script>");
+	sp_buf_adds(
+	    buf, "</main>\n<footer><div class=wrap>Made by sandproof " SP_VERSION
+		 " from the results alone. "
+		 "<span class=js-only>Press <kbd>?</kbd> for keys.</span></div></footer>\n"
+		 "<dialog id=keys aria-labelledby=keyst><h3 id=keyst>Keys</h3><dl>"
+		 "<dt><kbd>/</kbd><dd>search<dt><kbd>Esc</kbd><dd>clear search and filter"
+		 "<dt><kbd>j</kbd> <kbd>k</kbd><dd>next, previous "
+		 "finding<dt><kbd>o</kbd><dd>unfold its dialogue"
+		 "<dt><kbd>t</kbd><dd>light or dark<dt><kbd>?</kbd><dd>this list</dl>"
+		 "<form method=dialog><button autofocus>Close</button></form></dialog>\n<script>");
 	sp_buf_adds(buf, sp_html_js);
 	sp_buf_adds(buf, "</script></body></html>\n");
 }
@@ -265,8 +268,8 @@ static void html_done(struct sp_html *h)
 
 int sp_html_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
-	struct sp_html h SP_CLEANUP(html_done) = { .out = SP_OUT_INIT,
-						   .dialogue_left = DIALOGUES_MAX };
+	struct sp_html h SP_CLEANUP(html_done) = {.out = SP_OUT_INIT,
+						  .dialogue_left = DIALOGUES_MAX};
 	int rc = sp_model_make(set, &h.model, err);
 
 	if (!rc)

@@ -4,8 +4,7 @@
 /* A file as read-only bytes, ended by a NUL. */
 #define EMBED(symbol, file)                                                                        \
 	__asm__(".pushsection .rodata\n"                                                           \
-		".global " #symbol "\n"                                                            \
-		#symbol ":\n"                                                                      \
+		".global " #symbol "\n" #symbol ":\n"                                              \
 		".incbin \"" SP_HTML_DIR "/" file "\"\n"                                           \
 		".byte 0\n"                                                                        \
 		".popsection\n")

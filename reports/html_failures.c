@@ -167,9 +167,10 @@ void sp_html_failures(struct sp_html *h)
 	sp_html_open(h, "failures", h->n_findings ? "Findings" : "No findings",
 		     h->n_findings ? h->n_findings : SIZE_MAX);
 	if (!h->n_findings)
-		sp_buf_adds(&h->out.buf, "<p class=soft>Nothing failed, nothing was warned about, "
-					 "and nothing was "
-					 "left behind.</p>");
+		sp_buf_adds(
+		    &h->out.buf,
+		    "<p class=soft>Nothing failed, nothing was warned about, and nothing was "
+		    "left behind.</p>");
 	add_cards(h, true, &shown);
 	add_leaks(h);
 	add_cards(h, false, &shown);

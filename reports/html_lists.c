@@ -117,8 +117,8 @@ static bool collect(const struct sp_model *m, struct reasons *r)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		size_t at = is_skip(m->cells[i])
-				    ? sp_index_put(&r->texts, m->cells[i]->message, NULL)
-				    : SP_INDEX_NONE;
+				? sp_index_put(&r->texts, m->cells[i]->message, NULL)
+				: SP_INDEX_NONE;
 
 		if (at == SP_INDEX_NONE)
 			continue;
@@ -171,7 +171,7 @@ static size_t largest(const size_t *order, size_t n)
 
 void sp_html_skips(struct sp_html *h)
 {
-	struct reasons r SP_CLEANUP(reasons_done) = { .texts = SP_INDEX_INIT };
+	struct reasons r SP_CLEANUP(reasons_done) = {.texts = SP_INDEX_INIT};
 	size_t *order SP_FREE = NULL, shown;
 
 	if (!collect(&h->model, &r) || !r.texts.len)

@@ -59,8 +59,7 @@ static void add_mark(struct sp_html *h, size_t clause, size_t subject)
 	sp_buf_addc(buf, '>');
 	if (link)
 		add_link(h, clause, subject, &mark);
-	sp_buf_addf(buf, "%s<span class=vh>%s</span>", sp_html_sign(mark.worst),
-		    sp_html_verdict(mark.worst));
+	sp_buf_adds(buf, sp_html_sign(mark.worst));
 	add_share(buf, &mark);
 	sp_buf_adds(buf, link ? "</a>" : "");
 }
@@ -72,9 +71,10 @@ static void add_key(struct sp_buf *buf)
 		sp_buf_adds(buf, "<li>");
 		sp_html_badge(buf, sp_html_order[i]);
 	}
-	sp_buf_adds(buf, "<li>· not selected<li>The number: cases with the worst verdict, of all "
-			 "cases of the "
-			 "clause.</ul>");
+	sp_buf_adds(
+	    buf,
+	    "<li>· not selected<li>The number: cases with the worst verdict, of all cases of the "
+	    "clause.</ul>");
 }
 
 static void add_subject_heads(struct sp_html *h)
@@ -105,8 +105,7 @@ static void add_tile(struct sp_html *h, size_t clause)
 	if (link)
 		add_link(h, clause, 0, &mark);
 	sp_html_line(buf, h->model.clauses[clause].clause, 80);
-	sp_buf_addf(buf, " %s<span class=vh>%s</span>", sp_html_sign(mark.worst),
-		    sp_html_verdict(mark.worst));
+	sp_buf_addf(buf, " %s", sp_html_sign(mark.worst));
 	add_share(buf, &mark);
 	sp_buf_adds(buf, link ? "</a>" : "");
 }
@@ -188,13 +187,12 @@ static void add_chips(struct sp_html *h)
 		enum sp_verdict verdict = sp_html_order[i];
 
 		if (h->counts[verdict])
-			sp_buf_addf(buf,
-				    "<button type=button class=%s data-v=%s aria-pressed=false>%s "
-				    "%s "
-				    "<small>%zu</small></button>",
-				    sp_html_class(verdict), sp_html_class(verdict),
-				    sp_html_sign(verdict), sp_html_verdict(verdict),
-				    h->counts[verdict]);
+			sp_buf_addf(
+			    buf,
+			    "<button type=button class=%s data-v=%s aria-pressed=false>%s %s "
+			    "<small>%zu</small></button>",
+			    sp_html_class(verdict), sp_html_class(verdict), sp_html_sign(verdict),
+			    sp_html_verdict(verdict), h->counts[verdict]);
 	}
 	sp_buf_adds(buf, "<output id=count role=status></output></div>");
 }

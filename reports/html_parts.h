@@ -15,10 +15,8 @@ struct sp_html {
 	struct sp_model model;
 	/* Bytes of dialogue that may still be shown, and cases whose dialogue was left out. */
 	size_t dialogue_left, dialogues_omitted;
-	/*
-	 * Cases by verdict over all subjects, and those that are shown as failures
-	 * (leaks and warnings included).
-	 */
+	/* Cases by verdict over all subjects, and those that are shown as failures (leaks and
+	 * warnings included). */
 	size_t counts[SP_VERDICT_MAX_];
 	size_t n_findings, n_results;
 };

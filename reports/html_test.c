@@ -26,12 +26,26 @@ static size_t count(const char *text, const char *part)
 Test(html, says_what_there_is)
 {
 	static const char *const parts[] = {
-		"<title>sandproof: 3 of 7 cases failed</title>", "id=failures", "id=matrix",
-		"id=skips", "id=timeline", "id=durations", "id=cases", "id=runs",
-		"<code>kill.b.fail</code>", "<pre>nothing</pre>", "<pre>pid 7</pre>",
-		"exec \"a\"\n  -&gt; code 0\n</pre>", "<pre>sandproof run --case kill.b.fail</pre>",
-		"<code>suites/kill/kill.c:42</code>", "pid 9 (sh) was left", "needs control",
-		"not selected", "results.ndjson", "SHA-256 <code>0123456789abcdef", "<dt>seed<dd>7",
+	    "<title>sandproof: 3 of 7 cases failed</title>",
+	    "id=failures",
+	    "id=matrix",
+	    "id=skips",
+	    "id=timeline",
+	    "id=durations",
+	    "id=cases",
+	    "id=runs",
+	    "<code>kill.b.fail</code>",
+	    "<pre>nothing</pre>",
+	    "<pre>pid 7</pre>",
+	    "exec \"a\"\n  -&gt; code 0\n</pre>",
+	    "<pre>sandproof run --case kill.b.fail</pre>",
+	    "<code>suites/kill/kill.c:42</code>",
+	    "pid 9 (sh) was left",
+	    "needs control",
+	    "not selected",
+	    "results.ndjson",
+	    "SHA-256 <code>0123456789abcdef",
+	    "<dt>seed<dd>7",
 	};
 	struct sample s;
 	char *text SP_FREE = NULL;
@@ -49,9 +63,9 @@ Test(html, says_what_there_is)
 /* Nothing is fetched: no address, and a policy that forbids it. */
 Test(html, is_one_self_contained_file)
 {
-	static const char *const forbidden[] = { "http:",   "https:",	"url(",	   "@import",
-						 " src=",   "<link",	"<iframe", "fetch(",
-						 "XMLHttp", "innerHTML" };
+	static const char *const forbidden[] = {"http:",   "https:",   "url(",	  "@import",
+						" src=",   "<link",    "<iframe", "fetch(",
+						"XMLHttp", "innerHTML"};
 	struct sample s;
 	char *text SP_FREE = NULL;
 
@@ -98,8 +112,7 @@ Test(html, hostile_text_is_no_markup)
 			cases[v] = sample_hostile_case(sample_hostile[i], (enum sp_verdict)v);
 		sample_open(&s, cases, SP_VERDICT_MAX_);
 		s.run.run.host = s.run.run.subjects = s.run.run.suite_version =
-			s.run.run.requirements_sha256 = s.run.run.defect =
-				(char *)sample_hostile[i];
+		    s.run.run.requirements_sha256 = s.run.run.defect = (char *)sample_hostile[i];
 		text = write_report(&s);
 		cr_assert_not_null(text);
 		cr_expect_eq(count(text, "<script"), 1, "\"%s\"", sample_hostile[i]);
@@ -113,7 +126,7 @@ Test(html, ten_mebibytes_of_evidence_are_cut)
 {
 	size_t len = 10 << 20;
 	char *huge SP_FREE = malloc(len + 1);
-	struct sp_result_case cases[] = { sample_cases[SP_FAIL] };
+	struct sp_result_case cases[] = {sample_cases[SP_FAIL]};
 	struct sample s;
 	char *text SP_FREE = NULL;
 
@@ -121,7 +134,7 @@ Test(html, ten_mebibytes_of_evidence_are_cut)
 		huge[i] = "<&\n\xe2\x82\xac"[i % 6];
 	huge[len] = '\0';
 	cases[0].message = cases[0].expected = cases[0].actual = cases[0].dialogue =
-		cases[0].rerun = huge;
+	    cases[0].rerun = huge;
 	sample_open(&s, cases, 1);
 	text = write_report(&s);
 	cr_expect_lt(strlen(text), 1 << 20, "%zu bytes", strlen(text));
@@ -151,7 +164,7 @@ Test(html, two_requirement_sets_are_told)
 	sample_open(&s, sample_cases, 1);
 	runs[0] = runs[1] = s.run;
 	runs[1].run.requirements_sha256 = (char *)"ff";
-	s.set = (struct sp_results_set){ .runs = runs, .n_runs = 2 };
+	s.set = (struct sp_results_set){.runs = runs, .n_runs = 2};
 	text = write_report(&s);
 	cr_expect(strstr(text, "judged by different requirement sets"));
 	sample_close(&s);
@@ -160,9 +173,9 @@ Test(html, two_requirement_sets_are_told)
 Test(html, defects_have_a_section)
 {
 	struct sp_result_defect defects[] = {
-		{ (char *)"kill-none", (char *)"kill", (char *)"caught", (char *)"kill.a kill.b",
-		  (char *)"it lives" },
-		{ (char *)"kill-late", (char *)"kill", (char *)"green", (char *)"", NULL },
+	    {(char *)"kill-none", (char *)"kill", (char *)"caught", (char *)"kill.a kill.b",
+	     (char *)"it lives"},
+	    {(char *)"kill-late", (char *)"kill", (char *)"green", (char *)"", NULL},
 	};
 	struct sample s;
 	char *text SP_FREE = NULL;
@@ -175,8 +188,8 @@ Test(html, defects_have_a_section)
 	s.run.n_defects = 2;
 	text = write_report(&s);
 	cr_expect(strstr(text, "1 of 2 were caught"));
-	cr_expect(strstr(text, "<code>kill-none</code><td><code>kill.a</code><br><code>kill.b</"
-			       "code>"));
+	cr_expect(
+	    strstr(text, "<code>kill-none</code><td><code>kill.a</code><br><code>kill.b</code>"));
 	cr_expect(strstr(text, "not seen<td><code>kill-late</code>"));
 	sample_close(&s);
 }

@@ -10,16 +10,16 @@
 #define TEXT_CEILING ((size_t)128 << 20)
 
 const enum sp_verdict sp_html_order[SP_VERDICT_MAX_] = {
-	SP_FAIL, SP_ERROR, SP_XPASS, SP_WARN, SP_XFAIL, SP_SKIP, SP_PASS,
+    SP_FAIL, SP_ERROR, SP_XPASS, SP_WARN, SP_XFAIL, SP_SKIP, SP_PASS,
 };
 
 static const struct {
 	const char *letter, *sign, *name;
 } verdicts[SP_VERDICT_MAX_] = {
-	[SP_PASS] = { "p", "✓", "pass" },     [SP_FAIL] = { "f", "✗", "fail" },
-	[SP_WARN] = { "w", "▲", "warn" },     [SP_SKIP] = { "s", "○", "skip" },
-	[SP_XFAIL] = { "x", "◐", "xfail" },   [SP_XPASS] = { "u", "◆", "xpass" },
-	[SP_ERROR] = { "e", "■", "error" },
+    [SP_PASS] = {"p", "✓", "pass"},   [SP_FAIL] = {"f", "✗", "fail"},
+    [SP_WARN] = {"w", "▲", "warn"},   [SP_SKIP] = {"s", "○", "skip"},
+    [SP_XFAIL] = {"x", "◐", "xfail"}, [SP_XPASS] = {"u", "◆", "xpass"},
+    [SP_ERROR] = {"e", "■", "error"},
 };
 
 const char *sp_html_class(enum sp_verdict verdict)

@@ -31,7 +31,7 @@ struct span {
 
 static struct span span_of(const struct sp_results *run)
 {
-	struct span span = { .start = run->run.start, .length = run->end.duration_ms };
+	struct span span = {.start = run->run.start, .length = run->end.duration_ms};
 
 	for (size_t i = 0; i < run->n_cases; i++) {
 		const struct sp_result_case *c = &run->cases[i];
@@ -89,8 +89,7 @@ static void paint(struct lane *lane, const struct span *span, const struct sp_re
 	lane->n++;
 }
 
-/*
- * Neighbouring units of one verdict are one rectangle, and all rectangles of a verdict one shape.
+/* Neighbouring units of one verdict are one rectangle, and all rectangles of a verdict one shape.
  */
 static void add_paths(struct sp_buf *buf, const struct lane *lane)
 {
@@ -217,10 +216,9 @@ static const struct {
 	int64_t below;
 	const char *name;
 } classes[] = {
-	{ 3, "under 3 ms" },	   { 10, "3 to 10 ms" },	  { 30, "10 to 30 ms" },
-	{ 100, "30 to 100 ms" },   { 300, "100 to 300 ms" },	  { 1000, "300 ms to 1 s" },
-	{ 3000, "1 to 3 s" },	   { 10000, "3 to 10 s" },	  { 60000, "10 to 60 s" },
-	{ INT64_MAX, "over 60 s" },
+    {3, "under 3 ms"},	    {10, "3 to 10 ms"},	      {30, "10 to 30 ms"}, {100, "30 to 100 ms"},
+    {300, "100 to 300 ms"}, {1000, "300 ms to 1 s"},  {3000, "1 to 3 s"},  {10000, "3 to 10 s"},
+    {60000, "10 to 60 s"},  {INT64_MAX, "over 60 s"},
 };
 
 static size_t class_of(int64_t ms)
@@ -236,7 +234,7 @@ static void add_histogram(struct sp_html *h)
 {
 	const struct sp_model *m = &h->model;
 	struct sp_buf *buf = &h->out.buf;
-	size_t counts[SP_COUNT(classes)] = { 0 }, most = 1, last = 0;
+	size_t counts[SP_COUNT(classes)] = {0}, most = 1, last = 0;
 
 	for (size_t i = 0; i < m->n_rows * m->n_subjects; i++)
 		if (m->cells[i] && m->cells[i]->verdict != SP_SKIP)
@@ -281,12 +279,13 @@ static void add_slowest(struct sp_html *h)
 	struct sp_buf *buf = &h->out.buf;
 	size_t slowest[SLOWEST], n = find_slowest(m, slowest);
 	int64_t most =
-		n && m->cells[slowest[0]]->duration_ms > 0 ? m->cells[slowest[0]]->duration_ms : 1;
+	    n && m->cells[slowest[0]]->duration_ms > 0 ? m->cells[slowest[0]]->duration_ms : 1;
 
-	sp_buf_adds(buf, "<div class=panel><div class=scroll tabindex=0><table "
-			 "class=cs><thead><tr><th scope=col>slowest case</th>"
-			 "<th scope=col class=num>time</th><th scope=col "
-			 "class=meter></th></tr></thead><tbody>");
+	sp_buf_adds(
+	    buf,
+	    "<div class=panel><div class=scroll tabindex=0><table class=cs><thead><tr><th "
+	    "scope=col>slowest case</th>"
+	    "<th scope=col class=num>time</th><th scope=col class=meter></th></tr></thead><tbody>");
 	for (size_t i = 0; i < n; i++) {
 		const struct sp_result_case *c = m->cells[slowest[i]];
 

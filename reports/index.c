@@ -36,7 +36,7 @@ static void place(struct sp_index *index, size_t number)
 static bool grow(struct sp_index *index)
 {
 	size_t size = index->size ? index->size * 2 : 64;
-	struct sp_index grown = { .len = index->len, .size = size };
+	struct sp_index grown = {.len = index->len, .size = size};
 
 	if (index->len * 3 < index->size * 2)
 		return true;

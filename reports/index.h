@@ -15,13 +15,14 @@ struct sp_index {
 	uint32_t *slots, *marks;
 	size_t size;
 };
-#define SP_INDEX_INIT { .keys = NULL }
+#define SP_INDEX_INIT                                                                              \
+	{                                                                                          \
+		.keys = NULL                                                                       \
+	}
 #define SP_INDEX_NONE ((size_t)-1)
 
-/*
- * Number of a text (NULL is ""), put in if it is not there; `*ret_new` (may be NULL) says which.
- * SP_INDEX_NONE without memory.
- */
+/* Number of a text (NULL is ""), put in if it is not there; `*ret_new` (may be NULL) says which.
+ * SP_INDEX_NONE without memory. */
 size_t sp_index_put(struct sp_index *index, const char *key, bool *ret_new);
 /* Number of a text, or SP_INDEX_NONE. */
 size_t sp_index_find(const struct sp_index *index, const char *key);

@@ -68,7 +68,7 @@ bool sp_judged_has(const struct sp_judged *judged, const struct sp_results *run)
 
 int sp_judged_make(const struct sp_results_set *set, struct sp_judged *ret, struct sp_error *err)
 {
-	*ret = (struct sp_judged){ .set = set, .faults_only = true };
+	*ret = (struct sp_judged){.set = set, .faults_only = true};
 	for (size_t i = 0; i < set->n_runs; i++)
 		ret->faults_only &= set->runs[i].run.defect != NULL;
 	for (size_t i = 0; i < set->n_runs; i++) {
@@ -128,7 +128,7 @@ const char *sp_leak_suite(const struct sp_results *run, const struct sp_result_l
 
 void sp_judged_total(const struct sp_judged *judged, struct sp_result_end *ret)
 {
-	*ret = (struct sp_result_end){ .passed = 0 };
+	*ret = (struct sp_result_end){.passed = 0};
 	for (size_t i = 0; i < judged->set->n_runs; i++) {
 		const struct sp_results *run = &judged->set->runs[i];
 		const struct sp_result_end *end = &run->end;

@@ -31,10 +31,8 @@ size_t sp_judged_subject(const struct sp_judged *judged, const struct sp_results
 /* What comes after a case's name where there are several subjects: its label; else NULL. */
 const char *sp_judged_label(const struct sp_judged *judged, const struct sp_results *run,
 			    const char *subject);
-/*
- * Suite of the case that a leak is laid to, or "leaks"; `*ret_subject` is
- * that case's subject, or NULL.
- */
+/* Suite of the case that a leak is laid to, or "leaks"; `*ret_subject` is that case's subject, or
+ * NULL. */
 const char *sp_leak_suite(const struct sp_results *run, const struct sp_result_leak *leak,
 			  const char **ret_subject);
 /* Counts of all reported runs, as if they were one; `interrupted` when one of them is not whole. */

@@ -51,7 +51,10 @@ struct writer {
 	char **group_names;
 	size_t n_group_names;
 	/* Every "classname\nname" that was given out, as hashes. */
-	struct name_set { uint64_t *slots; size_t size, len; } names;
+	struct name_set {
+		uint64_t *slots;
+		size_t size, len;
+	} names;
 };
 
 /* ---- Pieces of XML ---- */
@@ -149,7 +152,7 @@ static bool put_hash(struct name_set *set, uint64_t h)
 
 static bool grow_names(struct name_set *set)
 {
-	struct name_set grown = { .size = set->size ? set->size * 2 : 256 };
+	struct name_set grown = {.size = set->size ? set->size * 2 : 256};
 
 	if (set->len * 3 < set->size * 2)
 		return true;
@@ -268,7 +271,7 @@ static void close_suite(struct writer *w)
 	sp_out_write(&w->out, w->suite.data, w->suite.len);
 	sp_buf_clear(&w->suite);
 	sp_buf_adds(to, " </testsuite>\n");
-	w->counts = (struct counts){ 0 };
+	w->counts = (struct counts){0};
 }
 
 /* "out.xml" and 2 to "out.2.xml"; part 1 is the path itself. */
@@ -347,8 +350,8 @@ static void remove_stale_parts(const struct writer *w)
 static int add_testcase(struct writer *w, const struct sp_buf *testcase,
 			const struct counts *counts, struct sp_error *err)
 {
-	uint64_t bytes = w->out.written + w->out.buf.len + w->suite.len + testcase->len +
-			 2 * SUITE_OVERHEAD;
+	uint64_t bytes =
+	    w->out.written + w->out.buf.len + w->suite.len + testcase->len + 2 * SUITE_OVERHEAD;
 	bool full = w->n_cases >= w->limits.max_cases || bytes > w->limits.max_bytes;
 	int rc = 0;
 
@@ -469,7 +472,7 @@ static int add_case(struct writer *w, const struct sp_result_case *c, struct sp_
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
 	struct sp_buf inner SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
-	struct counts counts = { .ms = c->duration_ms };
+	struct counts counts = {.ms = c->duration_ms};
 
 	open_testcase(w, &out, c->id, c->subject, c->duration_ms);
 	if (c->file && *c->file) {
@@ -495,7 +498,7 @@ static int add_extra(struct writer *w, const char *name, const char *tag, const 
 {
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
 	bool failure = !strcmp(tag, "failure");
-	struct counts counts = { .failures = failure, .errors = !failure };
+	struct counts counts = {.failures = failure, .errors = !failure};
 
 	open_testcase(w, &out, name, NULL, 0);
 	sp_buf_adds(&out, ">\n");
@@ -540,10 +543,8 @@ static const char *case_suite(const struct sp_result_case *c)
 	return c->suite && *c->suite ? c->suite : "unnamed";
 }
 
-/*
- * Number of the group that a suite of a subject is, put in if it is not there;
- * its key is kept by the writer.
- */
+/* Number of the group that a suite of a subject is, put in if it is not there; its key is kept by
+ * the writer. */
 static size_t group_of(struct writer *w, const char *suite, const char *label)
 {
 	char *key SP_FREE = NULL, **grown;
@@ -631,7 +632,7 @@ static int add_of_run(struct writer *w, const struct sp_results *r, struct group
 static int add_group(struct writer *w, size_t group, struct sp_error *err)
 {
 	const struct sp_results_set *set = w->judged.set;
-	struct group_pass pass = { .group = group };
+	struct group_pass pass = {.group = group};
 	int rc = 0;
 
 	w->run = NULL;
@@ -667,7 +668,7 @@ static void find_groups(struct writer *w)
 
 	for (size_t i = 0; i < set->n_runs; i++) {
 		const struct sp_results *r = &set->runs[i];
-		struct group_pass pass = { .group = 0 };
+		struct group_pass pass = {.group = 0};
 
 		for (size_t c = 0; sp_judged_has(&w->judged, r) && c < r->n_cases; c++)
 			(void)case_group(w, r, &r->cases[c], &pass);
@@ -705,11 +706,11 @@ int sp_junit_write_split(const struct sp_results_set *set, const char *path,
 			 struct sp_error *err)
 {
 	struct writer w = {
-		.path = path,
-		.limits = { limits && limits->max_cases ? limits->max_cases : SP_JUNIT_MAX_CASES,
-			    limits && limits->max_bytes ? limits->max_bytes : SP_JUNIT_MAX_BYTES },
-		.out = SP_OUT_INIT,
-		.suite = SP_BUF_INIT(FILE_CEILING),
+	    .path = path,
+	    .limits = {limits && limits->max_cases ? limits->max_cases : SP_JUNIT_MAX_CASES,
+		       limits && limits->max_bytes ? limits->max_bytes : SP_JUNIT_MAX_BYTES},
+	    .out = SP_OUT_INIT,
+	    .suite = SP_BUF_INIT(FILE_CEILING),
 	};
 	int rc = sp_judged_make(set, &w.judged, err);
 

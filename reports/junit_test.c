@@ -24,13 +24,17 @@ static void open_fixture(struct fixture *f, struct sp_result_case *cases, size_t
 {
 	struct sp_error err = SP_ERROR_INIT;
 
-	*f = (struct fixture){ .results = {
-				       .cases = cases, .n_cases = n_cases, .complete = true } };
+	*f = (struct fixture){.results = {.cases = cases, .n_cases = n_cases, .complete = true}};
 	f->results.run = (struct sp_result_run){
-		.program_version = "0.1.0", .suite_version = "1", .subjects = "provider=bash",
-		.requirements_sha256 = "00", .host = "host", .seed = 7, .start = 1796036400000,
+	    .program_version = "0.1.0",
+	    .suite_version = "1",
+	    .subjects = "provider=bash",
+	    .requirements_sha256 = "00",
+	    .host = "host",
+	    .seed = 7,
+	    .start = 1796036400000,
 	};
-	f->set = (struct sp_results_set){ .runs = &f->results, .n_runs = 1 };
+	f->set = (struct sp_results_set){.runs = &f->results, .n_runs = 1};
 	cr_assert_eq(sp_tmp_dir("junit-", &f->dir, &err), 0, "%s", err.message);
 	cr_assert_geq(asprintf(&f->path, "%s/out.xml", f->dir), 0);
 }
@@ -67,8 +71,8 @@ static char *write_report(struct fixture *f, const struct sp_junit_limits *limit
  */
 static char *xpath(const char *path, const char *expression)
 {
-	const char *const argv[] = { "xmllint", "--xpath", expression, path, NULL };
-	struct sp_run_result result = { 0 };
+	const char *const argv[] = {"xmllint", "--xpath", expression, path, NULL};
+	struct sp_run_result result = {0};
 	struct sp_error err = SP_ERROR_INIT;
 	char *out;
 
@@ -109,17 +113,17 @@ static const struct {
 	const char *child;
 	const char *failures, *errors, *skipped;
 } verdict_rows[] = {
-	{ SP_PASS, NULL, "0", "0", "0" },	     { SP_WARN, "system-out", "0", "0", "0" },
-	{ SP_FAIL, "failure", "1", "0", "0" },	     { SP_XPASS, "failure", "1", "0", "0" },
-	{ SP_SKIP, "skipped", "0", "0", "1" },	     { SP_XFAIL, "skipped", "0", "0", "1" },
-	{ SP_ERROR, "error", "0", "1", "0" },
+    {SP_PASS, NULL, "0", "0", "0"},	 {SP_WARN, "system-out", "0", "0", "0"},
+    {SP_FAIL, "failure", "1", "0", "0"}, {SP_XPASS, "failure", "1", "0", "0"},
+    {SP_SKIP, "skipped", "0", "0", "1"}, {SP_XFAIL, "skipped", "0", "0", "1"},
+    {SP_ERROR, "error", "0", "1", "0"},
 };
 
 Test(junit, every_verdict_has_its_element)
 {
 	for (size_t i = 0; i < SP_COUNT(verdict_rows); i++) {
-		struct sp_result_case cases[] = { CASE("kill.a.b", verdict_rows[i].verdict,
-						       .message = (char *)"what happened") };
+		struct sp_result_case cases[] = {
+		    CASE("kill.a.b", verdict_rows[i].verdict, .message = (char *)"what happened")};
 		struct fixture f;
 		char *text SP_FREE = NULL;
 
@@ -138,8 +142,8 @@ Test(junit, every_verdict_has_its_element)
 
 Test(junit, skip_gives_its_reason_twice)
 {
-	struct sp_result_case cases[] = { CASE("kill.a.b", SP_SKIP,
-					       .message = (char *)"needs control") };
+	struct sp_result_case cases[] = {
+	    CASE("kill.a.b", SP_SKIP, .message = (char *)"needs control")};
 	struct fixture f;
 	char *text SP_FREE = NULL;
 
@@ -153,15 +157,15 @@ Test(junit, skip_gives_its_reason_twice)
 Test(junit, failure_carries_the_evidence)
 {
 	struct sp_result_case cases[] = {
-		CASE("kill.a.b", SP_FAIL, .message = (char *)"survivor\nsecond line",
-		     .expected = (char *)"nothing runs", .actual = (char *)"1 process",
-		     .dialogue = (char *)"> exec sleep 9\n< exit 0", .rerun = (char *)"run it",
-		     .file = (char *)"suites/kill/a.c", .line = 42),
+	    CASE("kill.a.b", SP_FAIL, .message = (char *)"survivor\nsecond line",
+		 .expected = (char *)"nothing runs", .actual = (char *)"1 process",
+		 .dialogue = (char *)"> exec sleep 9\n< exit 0", .rerun = (char *)"run it",
+		 .file = (char *)"suites/kill/a.c", .line = 42),
 	};
-	static const char *const parts[] = { "survivor\nsecond line", "kill K4 (MUST)",
-					     "expected: nothing runs", "actual: 1 process",
-					     "&gt; exec sleep 9\n&lt; exit 0", "run again: run it",
-					     "at: suites/kill/a.c:42" };
+	static const char *const parts[] = {"survivor\nsecond line",	      "kill K4 (MUST)",
+					    "expected: nothing runs",	      "actual: 1 process",
+					    "&gt; exec sleep 9\n&lt; exit 0", "run again: run it",
+					    "at: suites/kill/a.c:42"};
 	struct fixture f;
 	char *text SP_FREE = NULL;
 
@@ -180,20 +184,24 @@ static const struct {
 	const char *text;
 	const char *shown;
 } hostile_rows[] = {
-	{ "control bytes are visible", "a\x01" "b\x0b" "c\x1f", "a\\x01b\\x0bc\\x1f" },
-	{ "a bare escape", "a\x1b", "a\\x1b" },
-	{ "colours go", "\x1b[31;1mred\x1b[0m", "red" },
-	{ "a title goes", "\x1b]0;title\atext", "text" },
-	{ "an unfinished title stays", "\x1b]0;title\ntext", "\\x1b]0;title\ntext" },
-	{ "invalid UTF-8", "a\xff\xc3(", "a\\xff\\xc3(" },
-	{ "overlong", "\xc0\x80", "\\xc0\\x80" },
-	{ "surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-	{ "beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
-	{ "non-characters", "\xef\xbf\xbe\xef\xbf\xbf", "\\ufffe\\uffff" },
-	{ "end of CDATA", "a]]>b", "a]]>b" },
-	{ "markup", "<a href=\"x\">&amp;'</a>", "<a href=\"x\">&amp;'</a>" },
-	{ "carriage return", "a\rb", "a\rb" },
-	{ "four bytes", "\xf0\x9f\x94\x91", "\xf0\x9f\x94\x91" },
+    {"control bytes are visible",
+     "a\x01"
+     "b\x0b"
+     "c\x1f",
+     "a\\x01b\\x0bc\\x1f"},
+    {"a bare escape", "a\x1b", "a\\x1b"},
+    {"colours go", "\x1b[31;1mred\x1b[0m", "red"},
+    {"a title goes", "\x1b]0;title\atext", "text"},
+    {"an unfinished title stays", "\x1b]0;title\ntext", "\\x1b]0;title\ntext"},
+    {"invalid UTF-8", "a\xff\xc3(", "a\\xff\\xc3("},
+    {"overlong", "\xc0\x80", "\\xc0\\x80"},
+    {"surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80"},
+    {"beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+    {"non-characters", "\xef\xbf\xbe\xef\xbf\xbf", "\\ufffe\\uffff"},
+    {"end of CDATA", "a]]>b", "a]]>b"},
+    {"markup", "<a href=\"x\">&amp;'</a>", "<a href=\"x\">&amp;'</a>"},
+    {"carriage return", "a\rb", "a\rb"},
+    {"four bytes", "\xf0\x9f\x94\x91", "\xf0\x9f\x94\x91"},
 };
 
 /*
@@ -204,10 +212,9 @@ Test(junit, hostile_text_is_read_back)
 	for (size_t i = 0; i < SP_COUNT(hostile_rows); i++) {
 		char *hostile = (char *)hostile_rows[i].text;
 		struct sp_result_case cases[] = {
-			CASE("kill.skip", SP_SKIP, .message = hostile),
-			CASE(hostile, SP_FAIL, .message = hostile, .expected = hostile,
-			     .actual = hostile, .dialogue = hostile, .file = hostile,
-			     .rerun = hostile),
+		    CASE("kill.skip", SP_SKIP, .message = hostile),
+		    CASE(hostile, SP_FAIL, .message = hostile, .expected = hostile,
+			 .actual = hostile, .dialogue = hostile, .file = hostile, .rerun = hostile),
 		};
 		struct fixture f;
 		char *text SP_FREE = NULL;
@@ -224,8 +231,8 @@ Test(junit, hostile_text_is_read_back)
 Test(junit, names_are_unique)
 {
 	struct sp_result_case cases[] = {
-		CASE("kill.a", SP_PASS), CASE("kill.a", SP_PASS), CASE("kill.a", SP_PASS),
-		CASE("kill.a", SP_PASS), CASE("", SP_PASS),
+	    CASE("kill.a", SP_PASS), CASE("kill.a", SP_PASS), CASE("kill.a", SP_PASS),
+	    CASE("kill.a", SP_PASS), CASE("", SP_PASS),
 	};
 	struct fixture f;
 	char *text SP_FREE = NULL;
@@ -243,11 +250,11 @@ Test(junit, names_are_unique)
 
 Test(junit, leaks_of_a_case_are_one_failing_testcase)
 {
-	struct sp_result_case cases[] = { CASE("kill.a", SP_PASS), CASE("kill.b", SP_PASS) };
+	struct sp_result_case cases[] = {CASE("kill.a", SP_PASS), CASE("kill.b", SP_PASS)};
 	struct sp_result_leak leaks[] = {
-		{ (char *)"kill.a", (char *)"process", (char *)"pid 7" },
-		{ (char *)"kill.a", (char *)"file", (char *)"/tmp/x" },
-		{ NULL, (char *)"sandbox", (char *)"sbx-1" },
+	    {(char *)"kill.a", (char *)"process", (char *)"pid 7"},
+	    {(char *)"kill.a", (char *)"file", (char *)"/tmp/x"},
+	    {NULL, (char *)"sandbox", (char *)"sbx-1"},
 	};
 	struct fixture f;
 	char *text SP_FREE = NULL;
@@ -267,7 +274,7 @@ Test(junit, leaks_of_a_case_are_one_failing_testcase)
 
 Test(junit, a_cut_off_run_is_no_success)
 {
-	struct sp_result_case cases[] = { CASE("kill.a", SP_PASS) };
+	struct sp_result_case cases[] = {CASE("kill.a", SP_PASS)};
 	struct fixture f;
 	char *text SP_FREE = NULL;
 
@@ -280,9 +287,9 @@ Test(junit, a_cut_off_run_is_no_success)
 
 Test(junit, splits_and_forgets_old_parts)
 {
-	struct sp_result_case cases[] = { CASE("kill.a", SP_PASS), CASE("kill.b", SP_PASS),
-					  CASE("kill.c", SP_PASS) };
-	struct sp_junit_limits two = { .max_cases = 2 }, bytes = { .max_bytes = 1 };
+	struct sp_result_case cases[] = {CASE("kill.a", SP_PASS), CASE("kill.b", SP_PASS),
+					 CASE("kill.c", SP_PASS)};
+	struct sp_junit_limits two = {.max_cases = 2}, bytes = {.max_bytes = 1};
 	char *second SP_FREE = NULL, *third SP_FREE = NULL;
 	struct sp_error err = SP_ERROR_INIT;
 	struct fixture f;
@@ -318,7 +325,7 @@ Test(junit, no_suite_without_cases)
 
 Test(junit, time_has_a_dot_in_every_locale)
 {
-	struct sp_result_case cases[] = { CASE("kill.a", SP_PASS) };
+	struct sp_result_case cases[] = {CASE("kill.a", SP_PASS)};
 	struct fixture f;
 	char *text SP_FREE = NULL;
 
@@ -339,8 +346,8 @@ Test(junit, long_text_is_bounded)
 
 	memset(dialogue, 'x', 1000000);
 	dialogue[1000000] = '\0';
-	struct sp_result_case cases[] = { CASE("kill.a", SP_FAIL, .message = dialogue,
-					       .dialogue = dialogue) };
+	struct sp_result_case cases[] = {
+	    CASE("kill.a", SP_FAIL, .message = dialogue, .dialogue = dialogue)};
 	open_fixture(&f, cases, 1);
 	text = write_report(&f, NULL);
 	cr_expect(text && strlen(text) < 200000, "%zu bytes", text ? strlen(text) : 0);
@@ -363,58 +370,55 @@ Test(junit, a_place_that_cannot_be_written_is_named)
 
 /*
  * What each consumer reads, as an expression that must be true of our files. What they need beyond:
- * an extension (.xml), a size (the split), and an exit code, since none of them judges the job.
+ * an extension
+ * (.xml), a size (the split), and an exit code, since none of them judges the job.
  */
 static const struct {
 	const char *consumer, *rule, *xpath;
 } consumers[] = {
-	{ "Jenkins", "a suite without a testcase is dropped", "not(//testsuite[not(testcase)])" },
-	{ "Jenkins", "a testcase has a name and a classname",
-	  "not(//testcase[not(@name) or not(@classname)])" },
-	{ "Jenkins", "time is a number with a dot",
-	  "not(//testcase[string(number(@time))='NaN'])" },
-	{ "Jenkins", "error beats failure, so there is one child at most",
-	  "not(//testcase[count(failure|error|skipped) > 1])" },
-	{ "Jenkins", "the reason of a skip is its message",
-	  "not(//skipped[not(string(@message))])" },
-	{ "GitLab", "of two equal names only the first is kept",
-	  "not(//testcase[@name=preceding-sibling::testcase/@name])" },
-	{ "GitLab", "only the text of an outcome is shown",
-	  "not((//failure|//error|//skipped)[not(normalize-space(.))])" },
-	{ "GitLab", "the text holds the message", "not(//failure[not(contains(., @message))])" },
-	{ "GitLab", "a testcase says its file",
-	  "not(//testcase[starts-with(@name,'kill.')][not(@file)])" },
-	{ "dorny", "one level of suites", "not(//testsuite//testsuite) and name(/*)='testsuites'" },
-	{ "dorny", "a suite has a name", "not(//testsuite[not(string(@name))])" },
-	{ "dorny", "every testcase has a time", "not(//testcase[not(@time)])" },
-	{ "mikepenz", "counts are those of the testcases",
-	  "not(//testsuite[@tests!=count(testcase) or @failures!=count(testcase/failure) or "
-	  "@errors!=count(testcase/error) or @skipped!=count(testcase/skipped)])" },
-	{ "mikepenz", "no retry is a second testcase",
-	  "not(//flakyFailure) and not(//rerunFailure)" },
-	{ "Buildkite", "name and classname are not empty",
-	  "not(//testcase[not(string(@name)) or not(string(@classname))])" },
-	{ "CircleCI", "a failing testcase has its file",
-	  "not(//testcase[failure and starts-with(@name,'kill.')][not(string(@file))])" },
-	{ "the strict xUnit plugin", "no classname on a suite", "not(//testsuite[@classname])" },
-	{ "the strict xUnit plugin", "no zone in a timestamp",
-	  "not(//testsuite[contains(@timestamp,'Z')])" },
+    {"Jenkins", "a suite without a testcase is dropped", "not(//testsuite[not(testcase)])"},
+    {"Jenkins", "a testcase has a name and a classname",
+     "not(//testcase[not(@name) or not(@classname)])"},
+    {"Jenkins", "time is a number with a dot", "not(//testcase[string(number(@time))='NaN'])"},
+    {"Jenkins", "error beats failure, so there is one child at most",
+     "not(//testcase[count(failure|error|skipped) > 1])"},
+    {"Jenkins", "the reason of a skip is its message", "not(//skipped[not(string(@message))])"},
+    {"GitLab", "of two equal names only the first is kept",
+     "not(//testcase[@name=preceding-sibling::testcase/@name])"},
+    {"GitLab", "only the text of an outcome is shown",
+     "not((//failure|//error|//skipped)[not(normalize-space(.))])"},
+    {"GitLab", "the text holds the message", "not(//failure[not(contains(., @message))])"},
+    {"GitLab", "a testcase says its file",
+     "not(//testcase[starts-with(@name,'kill.')][not(@file)])"},
+    {"dorny", "one level of suites", "not(//testsuite//testsuite) and name(/*)='testsuites'"},
+    {"dorny", "a suite has a name", "not(//testsuite[not(string(@name))])"},
+    {"dorny", "every testcase has a time", "not(//testcase[not(@time)])"},
+    {"mikepenz", "counts are those of the testcases",
+     "not(//testsuite[@tests!=count(testcase) or @failures!=count(testcase/failure) or "
+     "@errors!=count(testcase/error) or @skipped!=count(testcase/skipped)])"},
+    {"mikepenz", "no retry is a second testcase", "not(//flakyFailure) and not(//rerunFailure)"},
+    {"Buildkite", "name and classname are not empty",
+     "not(//testcase[not(string(@name)) or not(string(@classname))])"},
+    {"CircleCI", "a failing testcase has its file",
+     "not(//testcase[failure and starts-with(@name,'kill.')][not(string(@file))])"},
+    {"the strict xUnit plugin", "no classname on a suite", "not(//testsuite[@classname])"},
+    {"the strict xUnit plugin", "no zone in a timestamp",
+     "not(//testsuite[contains(@timestamp,'Z')])"},
 };
 
 Test(junit, consumers_read_what_was_meant)
 {
 	struct sp_result_case cases[2 * SP_VERDICT_MAX_];
-	struct sp_result_leak leaks[] = { { (char *)"kill.v0", (char *)"file", (char *)"/tmp/x" } };
+	struct sp_result_leak leaks[] = {{(char *)"kill.v0", (char *)"file", (char *)"/tmp/x"}};
 	char ids[SP_VERDICT_MAX_][16];
 	struct fixture f;
 	char *text SP_FREE = NULL;
 
 	for (int v = 0; v < SP_VERDICT_MAX_; v++) {
 		snprintf(ids[v], sizeof(ids[v]), "kill.v%d", v);
-		cases[v] =
-			(struct sp_result_case)CASE(ids[v], (enum sp_verdict)v,
-						    .message = (char *)"what\nhappened",
-						    .file = (char *)"suites/kill/a.c", .line = 4);
+		cases[v] = (struct sp_result_case)CASE(
+		    ids[v], (enum sp_verdict)v, .message = (char *)"what\nhappened",
+		    .file = (char *)"suites/kill/a.c", .line = 4);
 		/* The same cases of another subject. */
 		cases[SP_VERDICT_MAX_ + v] = cases[v];
 		cases[SP_VERDICT_MAX_ + v].subject = (char *)"plugin:./x.so";
@@ -435,8 +439,8 @@ Test(junit, consumers_read_what_was_meant)
 
 Test(junit, each_subject_has_suites_of_its_own)
 {
-	struct sp_result_case bash[] = { CASE("kill.a", SP_PASS), CASE("kill.b", SP_FAIL) };
-	struct sp_result_case local[] = { CASE("kill.a", SP_PASS) };
+	struct sp_result_case bash[] = {CASE("kill.a", SP_PASS), CASE("kill.b", SP_FAIL)};
+	struct sp_result_case local[] = {CASE("kill.a", SP_PASS)};
 	struct sp_results runs[2];
 	struct fixture f;
 	char *text SP_FREE = NULL;
@@ -446,7 +450,7 @@ Test(junit, each_subject_has_suites_of_its_own)
 	runs[0] = runs[1] = f.results;
 	runs[1].cases = local;
 	runs[1].n_cases = 1;
-	f.set = (struct sp_results_set){ .runs = runs, .n_runs = 2 };
+	f.set = (struct sp_results_set){.runs = runs, .n_runs = 2};
 	text = write_report(&f, NULL);
 	cr_expect_not_null(text);
 	expect_xpath(f.path, "count(//testsuite)", "2");
@@ -462,8 +466,7 @@ Test(junit, each_subject_has_suites_of_its_own)
 /* Shards of one subject are one suite, as if it had been one run. */
 Test(junit, shards_are_one_suite)
 {
-	struct sp_result_case one[] = { CASE("kill.a", SP_PASS) },
-			      two[] = { CASE("kill.b", SP_PASS) };
+	struct sp_result_case one[] = {CASE("kill.a", SP_PASS)}, two[] = {CASE("kill.b", SP_PASS)};
 	struct sp_results runs[2];
 	struct fixture f;
 	char *text SP_FREE = NULL;
@@ -472,7 +475,7 @@ Test(junit, shards_are_one_suite)
 	runs[0] = runs[1] = f.results;
 	runs[1].cases = two;
 	runs[1].run.seed = 8;
-	f.set = (struct sp_results_set){ .runs = runs, .n_runs = 2 };
+	f.set = (struct sp_results_set){.runs = runs, .n_runs = 2};
 	text = write_report(&f, NULL);
 	cr_expect_not_null(text);
 	expect_xpath(f.path, "count(//testsuite)", "1");

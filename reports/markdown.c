@@ -97,8 +97,8 @@ static void add_fence(struct sp_buf *buf, const char *text)
 static const char *symbol(enum sp_verdict verdict)
 {
 	static const char *const symbols[SP_VERDICT_MAX_] = {
-		[SP_PASS] = "✅", [SP_FAIL] = "❌", [SP_WARN] = "⚠️", [SP_SKIP] = "⏭️",
-		[SP_XFAIL] = "☑️", [SP_XPASS] = "❗", [SP_ERROR] = "💥",
+	    [SP_PASS] = "✅",	   [SP_FAIL] = "❌",  [SP_WARN] = "⚠️", [SP_SKIP] = "⏭️",
+	    [SP_XFAIL] = "☑️", [SP_XPASS] = "❗", [SP_ERROR] = "💥",
 	};
 
 	return (unsigned)verdict < SP_VERDICT_MAX_ ? symbols[verdict] : "";
@@ -119,8 +119,8 @@ static void add_headline(struct sp_buf *buf, const struct sp_model *m)
 		sp_buf_adds(buf, "> **Incomplete:** a run was cut off or interrupted; not every "
 				 "case has a result.\n\n");
 	if (m->mixed)
-		sp_buf_adds(buf, "> **Mixed:** these runs were judged by different requirement "
-				 "sets.\n\n");
+		sp_buf_adds(
+		    buf, "> **Mixed:** these runs were judged by different requirement sets.\n\n");
 }
 
 static void add_subjects(struct sp_buf *buf, const struct sp_model *m)
@@ -244,8 +244,9 @@ static void add_skips(struct budget *b, const struct sp_model *m)
 	}
 	if (!reasons.len)
 		return;
-	sp_buf_adds(&piece, "\n<details><summary>Skipped, by reason</summary>\n\n| cases | reason "
-			    "|\n|--:|---|\n");
+	sp_buf_adds(
+	    &piece,
+	    "\n<details><summary>Skipped, by reason</summary>\n\n| cases | reason |\n|--:|---|\n");
 	for (size_t i = 0; i < reasons.len && piece.len < b->left; i++) {
 		sp_buf_addf(&piece, "| %zu | ", counts[i]);
 		add_code(&piece, reasons.keys[i]);
@@ -259,8 +260,8 @@ int sp_markdown_write_below(const struct sp_results_set *set, const char *path, 
 			    struct sp_error *err)
 {
 	struct sp_out out SP_CLEANUP(sp_out_done) = SP_OUT_INIT;
-	struct sp_model m SP_CLEANUP(sp_model_done) = { .n_rows = 0 };
-	struct budget b = { .out = &out };
+	struct sp_model m SP_CLEANUP(sp_model_done) = {.n_rows = 0};
+	struct budget b = {.out = &out};
 	int rc = sp_model_make(set, &m, err);
 
 	if (!rc)
@@ -274,12 +275,12 @@ int sp_markdown_write_below(const struct sp_results_set *set, const char *path, 
 	add_leaks(&b, &m);
 	add_failures(&b, &m, false);
 	if (b.omitted)
-		sp_buf_addf(&out.buf,
-			    "\n> %zu more findings did not fit into this summary; the results file "
-			    "and the other "
-			    "reports have all of them (`sandproof report html=report.html "
-			    "RESULTS`).\n",
-			    b.omitted);
+		sp_buf_addf(
+		    &out.buf,
+		    "\n> %zu more findings did not fit into this summary; the results file and the "
+		    "other "
+		    "reports have all of them (`sandproof report html=report.html RESULTS`).\n",
+		    b.omitted);
 	else
 		add_skips(&b, &m);
 	return sp_out_close(&out, err);

@@ -16,15 +16,21 @@ static char *write_below(struct sample *s, size_t max)
 Test(markdown, says_what_there_is)
 {
 	static const char *const parts[] = {
-		"## ❌ sandproof: 3 failed, 2 passed, 2 skipped, 1 leaked\n",
-		"| `bash` | 2 | 1 | 1 | 1 | 2 | 1 | 0.0 s |\n", "### ❌ `kill.b.fail`\n",
-		"fail · `bash` · clause `K2` (MUST)\n", "```text\nit lives\nstill\n```\n",
-		"**Expected**\n\n```text\nnothing\n```\n", "**Actual**\n\n```text\npid 7\n```\n",
-		"<details><summary>Dialogue</summary>\n\n```text\nexec \"a\"\n  -> code 0\n```\n",
-		"```text\nsandproof run --case kill.b.fail\n```\n", "### 💥 `kill.g.error`",
-		"### ❗ `kill.f.xpass`", "### ⚠️ `kill.c.warn`",
-		"- 💧 left behind by `kill.a.pass`: `pid 9 (sh) was left`\n",
-		"| 1 | `needs control` |\n", "| 1 | `known failure: #7 (list:3)` |\n",
+	    "## ❌ sandproof: 3 failed, 2 passed, 2 skipped, 1 leaked\n",
+	    "| `bash` | 2 | 1 | 1 | 1 | 2 | 1 | 0.0 s |\n",
+	    "### ❌ `kill.b.fail`\n",
+	    "fail · `bash` · clause `K2` (MUST)\n",
+	    "```text\nit lives\nstill\n```\n",
+	    "**Expected**\n\n```text\nnothing\n```\n",
+	    "**Actual**\n\n```text\npid 7\n```\n",
+	    "<details><summary>Dialogue</summary>\n\n```text\nexec \"a\"\n  -> code 0\n```\n",
+	    "```text\nsandproof run --case kill.b.fail\n```\n",
+	    "### 💥 `kill.g.error`",
+	    "### ❗ `kill.f.xpass`",
+	    "### ⚠️ `kill.c.warn`",
+	    "- 💧 left behind by `kill.a.pass`: `pid 9 (sh) was left`\n",
+	    "| 1 | `needs control` |\n",
+	    "| 1 | `known failure: #7 (list:3)` |\n",
 	};
 	struct sample s;
 	char *text SP_FREE = NULL;
@@ -32,8 +38,14 @@ Test(markdown, says_what_there_is)
 	sample_open(&s, sample_cases, SP_VERDICT_MAX_);
 	s.run.leaks = sample_leaks;
 	s.run.n_leaks = 1;
-	s.run.end = (struct sp_result_end){ .passed = 1, .failed = 1, .warned = 1, .skipped = 1,
-					    .xfailed = 1, .xpassed = 1, .errors = 1, .leaks = 1 };
+	s.run.end = (struct sp_result_end){.passed = 1,
+					   .failed = 1,
+					   .warned = 1,
+					   .skipped = 1,
+					   .xfailed = 1,
+					   .xpassed = 1,
+					   .errors = 1,
+					   .leaks = 1};
 	text = write_below(&s, SP_MARKDOWN_MAX_BYTES);
 	for (size_t i = 0; i < SP_COUNT(parts); i++)
 		cr_expect(text && strstr(text, parts[i]), "no \"%s\" in:\n%s", parts[i], text);
@@ -67,7 +79,7 @@ static void check_fences(const char *text, const char *hostile)
 			open = 0;
 		else if (!open)
 			cr_expect(strncmp(line, "# forged", 8) &&
-					  strncmp(line, "</details>\x60", 11),
+				      strncmp(line, "</details>\x60", 11),
 				  "\"%.40s\" of \"%s\"", line, hostile);
 		if (!line[len])
 			break;
@@ -93,10 +105,8 @@ Test(markdown, hostile_text_is_no_markdown)
 	}
 }
 
-/*
- * A row of failures that each need some 400 bytes, and a limit: cases are whole, and
- * what is left out is counted.
- */
+/* A row of failures that each need some 400 bytes, and a limit: cases are whole, and what is left
+ * out is counted. */
 Test(markdown, is_cut_at_the_end_of_a_case)
 {
 	enum { N = 200 };
@@ -131,7 +141,7 @@ Test(markdown, a_dialogue_of_ten_mebibytes_is_cut)
 {
 	size_t len = 10 << 20;
 	char *dialogue SP_FREE = malloc(len + 1);
-	struct sp_result_case cases[] = { sample_cases[SP_FAIL] };
+	struct sp_result_case cases[] = {sample_cases[SP_FAIL]};
 	struct sample s;
 	char *text SP_FREE = NULL;
 

@@ -44,8 +44,10 @@ bool sp_verdict_is_bad(enum sp_verdict verdict)
 const char *sp_exercise_name(enum sp_exercise exercise)
 {
 	static const char *const names[SP_EXERCISE_MAX_] = {
-		[SP_EXERCISED] = "exercised",	[SP_SKIPPED] = "skipped",
-		[SP_COULD_NOT] = "could-not", [SP_NOT_SELECTED] = "not-selected",
+	    [SP_EXERCISED] = "exercised",
+	    [SP_SKIPPED] = "skipped",
+	    [SP_COULD_NOT] = "could-not",
+	    [SP_NOT_SELECTED] = "not-selected",
 	};
 
 	return (unsigned)exercise < SP_EXERCISE_MAX_ ? names[exercise] : "unknown";
@@ -81,8 +83,10 @@ static size_t row_of(struct rows *rows, const struct sp_result_case *c)
 		rows->rows = grown;
 	}
 	rows->rows[at] = (struct sp_model_row){
-		text_or(c->id, "unnamed"), text_or(c->suite, "unnamed"), text_or(c->clause, ""),
-		text_or(c->level, ""),
+	    text_or(c->id, "unnamed"),
+	    text_or(c->suite, "unnamed"),
+	    text_or(c->clause, ""),
+	    text_or(c->level, ""),
 	};
 	return at;
 }
@@ -210,14 +214,14 @@ static struct sp_model_clause *add_clause(struct sp_model *m, const char *suite,
 
 	/* Grows at powers of two. */
 	if (!(m->n_clauses & (m->n_clauses - 1))) {
-		grown = reallocarray(m->clauses, m->n_clauses ? m->n_clauses * 2 : 1,
-				     sizeof(*grown));
+		grown =
+		    reallocarray(m->clauses, m->n_clauses ? m->n_clauses * 2 : 1, sizeof(*grown));
 		if (!grown)
 			return NULL;
 		m->clauses = grown;
 	}
 	grown = &m->clauses[m->n_clauses++];
-	*grown = (struct sp_model_clause){ .suite = suite, .clause = clause };
+	*grown = (struct sp_model_clause){.suite = suite, .clause = clause};
 	return grown;
 }
 
@@ -298,7 +302,8 @@ static int find_suites(struct sp_model *m)
 	for (size_t i = 0; i < m->n_clauses; i++) {
 		if (!i || strcmp(m->clauses[i].suite, m->clauses[i - 1].suite))
 			m->suites[m->n_suites++] = (struct sp_model_suite){
-				.suite = m->clauses[i].suite, .first = i,
+			    .suite = m->clauses[i].suite,
+			    .first = i,
 			};
 		m->suites[m->n_suites - 1].n++;
 	}
@@ -318,7 +323,7 @@ static struct sp_model_defect *defect_of(struct sp_model *m, const char *id)
 	if (!grown)
 		return NULL;
 	m->defects = grown;
-	grown[m->n_defects] = (struct sp_model_defect){ .id = id, .status = "", .caught_by = "" };
+	grown[m->n_defects] = (struct sp_model_defect){.id = id, .status = "", .caught_by = ""};
 	return &grown[m->n_defects++];
 }
 
@@ -348,7 +353,7 @@ static bool is_caught(enum sp_verdict verdict)
 static int prove_by_run(struct sp_model *m, const struct sp_results *run)
 {
 	struct sp_buf names SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(NAMES_CEILING);
-	struct sp_model_defect d = { .id = run->run.defect, .status = "skip", .suite = "" };
+	struct sp_model_defect d = {.id = run->run.defect, .status = "skip", .suite = ""};
 
 	for (size_t i = 0; i < run->n_cases; i++) {
 		const struct sp_result_case *c = &run->cases[i];
@@ -393,8 +398,11 @@ static int find_defects(struct sp_model *m)
 		for (size_t d = 0; d < run->n_defects; d++) {
 			const struct sp_result_defect *line = &run->defects[d];
 			struct sp_model_defect found = {
-				line->id, text_or(line->suite, ""), text_or(line->status, "skip"),
-				text_or(line->caught_by, ""), line->evidence,
+			    line->id,
+			    text_or(line->suite, ""),
+			    text_or(line->status, "skip"),
+			    text_or(line->caught_by, ""),
+			    line->evidence,
 			};
 
 			if (put_defect(m, &found))
@@ -410,8 +418,8 @@ static int find_defects(struct sp_model *m)
 
 int sp_model_make(const struct sp_results_set *set, struct sp_model *ret, struct sp_error *err)
 {
-	struct rows rows = { .ids = SP_INDEX_INIT };
-	struct sp_model m = { .mixed = sp_results_same_requirements(set, NULL) != 0 };
+	struct rows rows = {.ids = SP_INDEX_INIT};
+	struct sp_model m = {.mixed = sp_results_same_requirements(set, NULL) != 0};
 	int rc = sp_judged_make(set, &m.judged, err);
 
 	if (rc)
@@ -441,7 +449,7 @@ void sp_model_done(struct sp_model *m)
 	free(m->rows);
 	free(m->subjects);
 	sp_judged_done(&m->judged);
-	*m = (struct sp_model){ .n_rows = 0 };
+	*m = (struct sp_model){.n_rows = 0};
 }
 
 const struct sp_result_case *sp_model_cell(const struct sp_model *m, size_t row, size_t subject)
@@ -469,7 +477,7 @@ static int mark_weight(enum sp_verdict verdict)
 struct sp_model_mark sp_model_mark(const struct sp_model *m, size_t clause, size_t subject)
 {
 	const struct sp_model_clause *c = &m->clauses[clause];
-	struct sp_model_mark mark = { .worst = SP_PASS };
+	struct sp_model_mark mark = {.worst = SP_PASS};
 
 	for (size_t row = c->first; row < c->first + c->n; row++) {
 		const struct sp_result_case *cell = sp_model_cell(m, row, subject);

@@ -18,10 +18,8 @@ struct sp_model_row {
 /* Neighbouring rows of one clause. */
 struct sp_model_clause {
 	const char *suite, *clause;
-	/*
-	 * First row, and how many there are: 0 for a clause of the requirement set that
-	 * no case of these runs is of.
-	 */
+	/* First row, and how many there are: 0 for a clause of the requirement set that no case of
+	 * these runs is of. */
 	size_t first, n;
 };
 

@@ -23,7 +23,10 @@ struct sp_out {
 	/* 0 or the errno of the first write that failed. */
 	int error;
 };
-#define SP_OUT_INIT { .buf = SP_BUF_INIT((size_t)1 << 28), .fd = -1 }
+#define SP_OUT_INIT                                                                                \
+	{                                                                                          \
+		.buf = SP_BUF_INIT((size_t)1 << 28), .fd = -1                                      \
+	}
 
 /* Opens a report at `path` (borrowed); "-" is standard output. SP_IO names the path. */
 int sp_out_open(struct sp_out *out, const char *path, struct sp_error *err);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The report formats, by name. Everything is made from a results file,
- * also from one that was cut off.
- */
+/* The report formats, by name. Everything is made from a results file, also from one that was cut
+ * off. */
 #ifndef SP_REPORTS_H
 #define SP_REPORTS_H
 

@@ -61,10 +61,8 @@ static void add_literal(struct sp_buf *buf, const char *name, const char *text)
 
 	if (!text || !*text)
 		return;
-	/*
-	 * Blanks before the first line would set the block's indentation, and not every reader
-	 * knows the sign against that.
-	 */
+	/* Blanks before the first line would set the block's indentation, and not every reader
+	 * knows the sign against that. */
 	if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') {
 		add_yaml(buf, name, text);
 		return;
@@ -93,8 +91,10 @@ static void add_block(struct sp_buf *buf, const struct sp_result_case *c)
 {
 	sp_buf_adds(buf, "  ---\n");
 	add_yaml(buf, "message", c->message);
-	sp_buf_addf(buf, "  severity: %s\n", c->verdict == SP_ERROR ? "error" :
-		    c->verdict == SP_WARN ? "warning" : "fail");
+	sp_buf_addf(buf, "  severity: %s\n",
+		    c->verdict == SP_ERROR  ? "error"
+		    : c->verdict == SP_WARN ? "warning"
+					    : "fail");
 	add_yaml(buf, "clause", c->clause);
 	add_yaml(buf, "level", c->level);
 	add_yaml(buf, "subject", c->subject);
@@ -196,7 +196,7 @@ static const char *add_run(struct sp_out *out, const struct sp_judged *judged,
 int sp_tap_write(const struct sp_results_set *set, const char *path, struct sp_error *err)
 {
 	struct sp_out out SP_CLEANUP(sp_out_done) = SP_OUT_INIT;
-	struct sp_judged judged SP_CLEANUP(sp_judged_done) = { .set = NULL };
+	struct sp_judged judged SP_CLEANUP(sp_judged_done) = {.set = NULL};
 	const char *trouble = NULL;
 	size_t points = 0;
 	int rc = sp_judged_make(set, &judged, err);
@@ -207,8 +207,9 @@ int sp_tap_write(const struct sp_results_set *set, const char *path, struct sp_e
 		return rc;
 	sp_tap_begin(&out.buf);
 	for (size_t i = 0; i < set->n_runs; i++) {
-		const char *why = sp_judged_has(&judged, &set->runs[i]) ?
-					  add_run(&out, &judged, &set->runs[i], &points) : NULL;
+		const char *why = sp_judged_has(&judged, &set->runs[i])
+				      ? add_run(&out, &judged, &set->runs[i], &points)
+				      : NULL;
 
 		trouble = trouble ? trouble : why;
 	}

@@ -18,14 +18,14 @@ static const struct {
 	/* First line, and a line of its block (NULL: it has none). */
 	const char *point, *block;
 } rows[] = {
-	{ SP_PASS, "ok 1 - kill.a.pass\n", NULL },
-	{ SP_FAIL, "not ok 1 - kill.b.fail\n", "  severity: fail\n" },
-	{ SP_WARN, "ok 1 - kill.c.warn\n", "  severity: warning\n" },
-	{ SP_SKIP, "ok 1 - kill.d.skip # SKIP needs control\n", NULL },
-	{ SP_XFAIL, "not ok 1 - kill.e.xfail # TODO known failure: \\#7 (list:3)\n", NULL },
-	{ SP_XPASS, "not ok 1 - kill.f.xpass\n",
-	  "  message: \"passes, and list:4 lists it: remove that line\"\n" },
-	{ SP_ERROR, "not ok 1 - kill.g.error\n", "  severity: error\n" },
+    {SP_PASS, "ok 1 - kill.a.pass\n", NULL},
+    {SP_FAIL, "not ok 1 - kill.b.fail\n", "  severity: fail\n"},
+    {SP_WARN, "ok 1 - kill.c.warn\n", "  severity: warning\n"},
+    {SP_SKIP, "ok 1 - kill.d.skip # SKIP needs control\n", NULL},
+    {SP_XFAIL, "not ok 1 - kill.e.xfail # TODO known failure: \\#7 (list:3)\n", NULL},
+    {SP_XPASS, "not ok 1 - kill.f.xpass\n",
+     "  message: \"passes, and list:4 lists it: remove that line\"\n"},
+    {SP_ERROR, "not ok 1 - kill.g.error\n", "  severity: error\n"},
 };
 
 Test(tap, every_verdict_has_its_line)
@@ -51,15 +51,15 @@ Test(tap, every_verdict_has_its_line)
 Test(tap, a_failure_carries_its_evidence)
 {
 	static const char *const parts[] = {
-		"  message: \"it lives\\nstill\"\n",
-		"  clause: \"K2\"\n",
-		"  level: \"MUST\"\n",
-		"  expected: \"nothing\"\n",
-		"  actual: \"pid 7\"\n",
-		"  file: \"suites/kill/kill.c\"\n",
-		"  line: 42\n",
-		"  rerun: \"sandproof run --case kill.b.fail\"\n",
-		"  dialogue: |\n    exec \"a\"\n      -> code 0\n  ...\n",
+	    "  message: \"it lives\\nstill\"\n",
+	    "  clause: \"K2\"\n",
+	    "  level: \"MUST\"\n",
+	    "  expected: \"nothing\"\n",
+	    "  actual: \"pid 7\"\n",
+	    "  file: \"suites/kill/kill.c\"\n",
+	    "  line: 42\n",
+	    "  rerun: \"sandproof run --case kill.b.fail\"\n",
+	    "  dialogue: |\n    exec \"a\"\n      -> code 0\n  ...\n",
 	};
 	struct sample s;
 	char *text SP_FREE = NULL;
@@ -73,7 +73,7 @@ Test(tap, a_failure_carries_its_evidence)
 
 Test(tap, leaks_and_subjects)
 {
-	struct sp_result_case cases[] = { sample_cases[SP_PASS], sample_cases[SP_PASS] };
+	struct sp_result_case cases[] = {sample_cases[SP_PASS], sample_cases[SP_PASS]};
 	struct sample s;
 	char *text SP_FREE = NULL;
 
@@ -84,9 +84,9 @@ Test(tap, leaks_and_subjects)
 	text = write_report(&s);
 	cr_expect(strstr(text, "ok 1 - kill.a.pass [bash]\nok 2 - kill.a.pass [local]\n"), "%s",
 		  text);
-	cr_expect(strstr(text, "not ok 3 - leak.kill.a.pass\n  ---\n  message: \"pid 9 (sh) was "
-			       "left\"\n"
-			       "  severity: leak\n"),
+	cr_expect(strstr(text,
+			 "not ok 3 - leak.kill.a.pass\n  ---\n  message: \"pid 9 (sh) was left\"\n"
+			 "  severity: leak\n"),
 		  "%s", text);
 	cr_expect(strstr(text, "\n1..3\n"), "%s", text);
 	sample_close(&s);
@@ -125,10 +125,10 @@ static void check_lines(const char *text, const char *hostile)
 		bool block = !strncmp(line, "  ", 2);
 
 		cr_expect(block || !strncmp(line, "ok ", 3) || !strncmp(line, "not ok ", 7) ||
-			  !strncmp(line, "TAP version 14\n", 15) || !strncmp(line, "1..7\n", 5),
+			      !strncmp(line, "TAP version 14\n", 15) || !strncmp(line, "1..7\n", 5),
 			  "\"%.60s\" of \"%s\"", line, hostile);
 		in_block =
-			!strncmp(line, "  ---\n", 6) || (in_block && strncmp(line, "  ...\n", 6));
+		    !strncmp(line, "  ---\n", 6) || (in_block && strncmp(line, "  ...\n", 6));
 		cr_expect(!block || in_block || !strncmp(line, "  ...\n", 6), "\"%.60s\" of \"%s\"",
 			  line, hostile);
 		cr_expect(strchr(line, '\n'), "a line without its end");
@@ -136,19 +136,17 @@ static void check_lines(const char *text, const char *hostile)
 	cr_expect(!in_block, "an open block");
 }
 
-/*
- * A reader that others wrote: the counts are what the verdicts say. It knows version 13
- * only, and the lines are the same.
- */
+/* A reader that others wrote: the counts are what the verdicts say. It knows version 13 only, and
+ * the lines are the same. */
 static void check_by_perl(const char *path, const char *hostile)
 {
 	static const char script[] =
-		"open F,'<',$ARGV[0];$_=join '',<F>;s/^TAP version 14/TAP version 13/;"
-		"my $p=TAP::Parser->new({tap=>$_});while($p->next){};"
-		"print join ' ',$p->tests_run,scalar $p->failed,scalar $p->skipped,scalar $p->todo,"
-		"scalar $p->parse_errors,$p->parse_errors";
-	const char *const argv[] = { "perl", "-MTAP::Parser", "-e", script, path, NULL };
-	struct sp_run_result r = { 0 };
+	    "open F,'<',$ARGV[0];$_=join '',<F>;s/^TAP version 14/TAP version 13/;"
+	    "my $p=TAP::Parser->new({tap=>$_});while($p->next){};"
+	    "print join ' ',$p->tests_run,scalar $p->failed,scalar $p->skipped,scalar $p->todo,"
+	    "scalar $p->parse_errors,$p->parse_errors";
+	const char *const argv[] = {"perl", "-MTAP::Parser", "-e", script, path, NULL};
+	struct sp_run_result r = {0};
 	struct sp_error err = SP_ERROR_INIT;
 
 	if (sp_run(argv, NULL, NULL, 0, 1 << 20, NULL, &r, &err))

@@ -36,9 +36,12 @@ static size_t ansi_length(const char *text, size_t len)
 /* Length of the well-formed character at text[0] and its code point; 0 when it is ill-formed. */
 static size_t utf8_length(const unsigned char *text, size_t len, uint32_t *ret_code)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = text[0] < 0x80 ? 1 : text[0] >> 5 == 6 ? 2 : text[0] >> 4 == 14 ? 3 :
-		   text[0] >> 3 == 30 ? 4 : 0;
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = text[0] < 0x80	? 1
+		   : text[0] >> 5 == 6	? 2
+		   : text[0] >> 4 == 14 ? 3
+		   : text[0] >> 3 == 30 ? 4
+					: 0;
 	uint32_t code;
 
 	if (!n || n > len)
@@ -62,17 +65,17 @@ static bool allowed(uint32_t code)
 	       (code >= 0x20 && code != 0xfffe && code != 0xffff);
 }
 
-/*
- * Characters that stand for themselves everywhere: most text is made of
- * them, and goes in one piece.
- */
+/* Characters that stand for themselves everywhere: most text is made of them, and goes in one
+ * piece. */
 static const bool plain[256] = {
-	[' ' ... '~'] = true, ['\n'] = true, ['\t'] = true,
+    [' ' ... '~'] = true,
+    ['\n'] = true,
+    ['\t'] = true,
 };
 /* Of those, the ones that need escaping in content or in an attribute. */
 static const bool special[256] = {
-	['&'] = true,  ['<'] = true,  ['>'] = true,  ['"'] = true,
-	['\r'] = true, ['\n'] = true, ['\t'] = true,
+    ['&'] = true,  ['<'] = true,  ['>'] = true,	 ['"'] = true,
+    ['\r'] = true, ['\n'] = true, ['\t'] = true,
 };
 
 static size_t plain_run(const char *text, size_t len)

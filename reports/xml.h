@@ -16,8 +16,7 @@ int sp_xml_clean(struct sp_buf *buf, const char *text, size_t len);
 
 /* Appends text (NULL is empty) as content of an element, cleaned and escaped. */
 int sp_xml_text(struct sp_buf *buf, const char *text);
-/*
- * Same, as value of an attribute between double quotes; newlines and tabs are kept as references.
+/* Same, as value of an attribute between double quotes; newlines and tabs are kept as references.
  */
 int sp_xml_attribute(struct sp_buf *buf, const char *text);
 

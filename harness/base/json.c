@@ -103,16 +103,24 @@ static int scan_escape(struct scan *s)
 	return 0;
 }
 
+/* Characters that a string may hold and that are no escape: nearly all there is. */
+static const bool plain[256] = {
+	[' ' ... '!'] = true, ['#' ... '['] = true, [']' ... 0x7f] = true,
+};
+
 static int scan_string(struct scan *s)
 {
 	size_t start = s->at++;
 
 	for (;;) {
-		int c = peek(s);
+		int c;
 		bool valid;
 		size_t step;
 		int rc;
 
+		while (s->at < s->len && plain[(unsigned char)s->text[s->at]])
+			s->at++;
+		c = peek(s);
 		if (c < 0)
 			return refuse(s, start, "a string without its end");
 		if (c == '"')

@@ -26,10 +26,10 @@ struct baseline_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(struct baseline_args, file, "baseline", "FILE", CLI_TEXT,
-		   "the list to update (default: " DEFAULT_FILE ")"),
-	CLI_OPTION(struct baseline_args, days, "days", "N", CLI_NUMBER,
-		   "days until a new entry expires (default: 90)", .min = 1, .max = 3650),
+    CLI_OPTION(struct baseline_args, file, "baseline", "FILE", CLI_TEXT,
+	       "the list to update (default: " DEFAULT_FILE ")"),
+    CLI_OPTION(struct baseline_args, days, "days", "N", CLI_NUMBER,
+	       "days until a new entry expires (default: 90)", .min = 1, .max = 3650),
 };
 
 /* The list as it is; one that is not there begins with a head. */
@@ -51,7 +51,7 @@ static int write_list(const char *path, const struct sp_baseline *list,
 		      struct sp_error *err)
 {
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
-	struct sp_baseline_changes changes = { .kept = 0 };
+	struct sp_baseline_changes changes = {.kept = 0};
 	unsigned days = args->days.set ? (unsigned)args->days.value : DEFAULT_DAYS;
 	int rc;
 
@@ -88,8 +88,8 @@ static int update(const struct cli_command *self, const struct cli_list *words,
 
 static int run_baseline(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	struct baseline_args args = { .file = NULL };
+	struct cli_list words SP_CLEANUP(cli_list_done) = {NULL, 0};
+	struct baseline_args args = {.file = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	int code = 0;
 
@@ -102,27 +102,27 @@ static int run_baseline(const struct cli_command *self, int argc, char **argv)
 }
 
 const struct cli_command cli_baseline_command = {
-	.name = "baseline",
-	.synopsis = "update RESULTS… [--baseline FILE] [--days N]",
-	.summary = "keep a list of known failures",
-	.details = "Writes the shortest list of known failures that is true after a run. "
-		   "`sandproof run --baseline FILE` "
-		   "runs listed cases all the same: one that fails as listed is xfail (counted as "
-		   "skipped), one that "
-		   "passes is xpass (counted as failed). Whatever makes the list untrue fails the "
-		   "run and says what to "
-		   "change: a pass, another message, an expired line, a pattern of more than 20 "
-		   "cases, two lines for "
-		   "one case, a line of no case. Errors of the harness are never excused.\n\n"
-		   "A line is PATTERN | MESSAGE | REASON | LINK | EXPIRY: a glob over case ids, "
-		   "how the failure's first "
-		   "line begins, why it is known, where it is tracked, and the last day on which "
-		   "it holds; the last two "
-		   "may be left out. Comments and lines that are still true stay as they are.",
-	.options = options,
-	.n_options = SP_COUNT(options),
-	.examples = "  sandproof run --provider local --baseline local.baseline --results "
-		    "out/results.ndjson\n"
-		    "  sandproof baseline update out/results.ndjson --baseline local.baseline\n",
-	.run = run_baseline,
+    .name = "baseline",
+    .synopsis = "update RESULTS… [--baseline FILE] [--days N]",
+    .summary = "keep a list of known failures",
+    .details = "Writes the shortest list of known failures that is true after a run. `sandproof "
+	       "run --baseline FILE` "
+	       "runs listed cases all the same: one that fails as listed is xfail (counted as "
+	       "skipped), one that "
+	       "passes is xpass (counted as failed). Whatever makes the list untrue fails the run "
+	       "and says what to "
+	       "change: a pass, another message, an expired line, a pattern of more than 20 cases, "
+	       "two lines for "
+	       "one case, a line of no case. Errors of the harness are never excused.\n\n"
+	       "A line is PATTERN | MESSAGE | REASON | LINK | EXPIRY: a glob over case ids, how "
+	       "the failure's first "
+	       "line begins, why it is known, where it is tracked, and the last day on which it "
+	       "holds; the last two "
+	       "may be left out. Comments and lines that are still true stay as they are.",
+    .options = options,
+    .n_options = SP_COUNT(options),
+    .examples =
+	"  sandproof run --provider local --baseline local.baseline --results out/results.ndjson\n"
+	"  sandproof baseline update out/results.ndjson --baseline local.baseline\n",
+    .run = run_baseline,
 };

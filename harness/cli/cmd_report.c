@@ -18,7 +18,7 @@ static const struct sp_report_format *find(const char *name, size_t len)
 
 static int unknown_format(const char *text, struct sp_error *err)
 {
-	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct cli_list names SP_CLEANUP(cli_list_done) = {NULL, 0};
 	size_t n;
 	const struct sp_report_format *formats = sp_report_formats(&n);
 	char *word SP_FREE = strndup(text, strcspn(text, "=")), *near SP_FREE = NULL;
@@ -37,16 +37,16 @@ int cli_report_parse(const char *text, bool path_required, struct cli_report *re
 {
 	const char *equals = strchr(text, '=');
 	const struct sp_report_format *format =
-		find(text, equals ? (size_t)(equals - text) : strlen(text));
+	    find(text, equals ? (size_t)(equals - text) : strlen(text));
 
 	if (!format)
 		return unknown_format(text, err);
 	if (equals ? !equals[1] : path_required)
 		return sp_error_set(
-			err, SP_INVALID,
-			"the report %s needs a path: %s=PATH, or %s=- for standard output",
-			format->name, format->name, format->name);
-	*ret_report = (struct cli_report){ format, equals ? equals + 1 : "-" };
+		    err, SP_INVALID,
+		    "the report %s needs a path: %s=PATH, or %s=- for standard output",
+		    format->name, format->name, format->name);
+	*ret_report = (struct cli_report){format, equals ? equals + 1 : "-"};
 	return 0;
 }
 
@@ -62,10 +62,10 @@ struct report_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(struct report_args, json, "json", NULL, CLI_FLAG,
-		   "clauses as JSON instead of a table"),
-	CLI_OPTION(struct report_args, mixed, "mixed", NULL, CLI_FLAG,
-		   "merge results of different requirement sets; the report says so"),
+    CLI_OPTION(struct report_args, json, "json", NULL, CLI_FLAG,
+	       "clauses as JSON instead of a table"),
+    CLI_OPTION(struct report_args, mixed, "mixed", NULL, CLI_FLAG,
+	       "merge results of different requirement sets; the report says so"),
 };
 
 /* A word that names a format, alone or before a '='. "a/b=c" is a file. */
@@ -141,9 +141,9 @@ static int write_reports(const struct cli_command *self, const struct job *job)
 
 static int run_report(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	struct report_args args = { .json = false };
-	struct job job = { .set = SP_RESULTS_SET_INIT };
+	struct cli_list words SP_CLEANUP(cli_list_done) = {NULL, 0};
+	struct report_args args = {.json = false};
+	struct job job = {.set = SP_RESULTS_SET_INIT};
 	struct sp_error err = SP_ERROR_INIT;
 	int code = 0;
 
@@ -162,23 +162,21 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
 }
 
 const struct cli_command cli_report_command = {
-	.name = "report",
-	.synopsis = "FORMAT[=PATH]… RESULTS… [--json] [--mixed]",
-	.summary = "make reports from the results of runs",
-	.details = "Makes reports from results files, also from ones that were cut off: junit, "
-		   "tap, ctrf, "
-		   "markdown, html, badge, clauses. Several files (shards, subjects) become one "
-		   "report with a "
-		   "matrix; they must have been judged by one requirement set. Without PATH, or "
-		   "with the path -, "
-		   "a report goes to standard output. Runs with a fault applied count as proof, "
-		   "not as results, "
-		   "beside runs without one.",
-	.options = options,
-	.n_options = SP_COUNT(options),
-	.examples =
-		"  sandproof report junit=out/junit.xml html=out/report.html out/results.ndjson\n"
+    .name = "report",
+    .synopsis = "FORMAT[=PATH]… RESULTS… [--json] [--mixed]",
+    .summary = "make reports from the results of runs",
+    .details =
+	"Makes reports from results files, also from ones that were cut off: junit, tap, ctrf, "
+	"markdown, html, badge, clauses. Several files (shards, subjects) become one report with a "
+	"matrix; they must have been judged by one requirement set. Without PATH, or with the path "
+	"-, "
+	"a report goes to standard output. Runs with a fault applied count as proof, not as "
+	"results, "
+	"beside runs without one.",
+    .options = options,
+    .n_options = SP_COUNT(options),
+    .examples = "  sandproof report junit=out/junit.xml html=out/report.html out/results.ndjson\n"
 		"  sandproof report clauses --json bash.ndjson local.ndjson\n"
 		"  sandproof report markdown results.ndjson >>\"$GITHUB_STEP_SUMMARY\"\n",
-	.run = run_report,
+    .run = run_report,
 };

@@ -123,13 +123,13 @@ struct sp_run_listener cli_live_listener(struct cli_live *live, struct sp_run_li
 {
 	live->next = next;
 	return (struct sp_run_listener){
-		.arg = live,
-		.started = on_started,
-		.case_started = on_case_started,
-		.case_slow = on_case_slow,
-		.case_ended = on_case_ended,
-		.leaked = on_leaked,
-		.tick = on_tick,
-		.ended = on_ended,
+	    .arg = live,
+	    .started = on_started,
+	    .case_started = on_case_started,
+	    .case_slow = on_case_slow,
+	    .case_ended = on_case_ended,
+	    .leaked = on_leaked,
+	    .tick = on_tick,
+	    .ended = on_ended,
 	};
 }

@@ -58,7 +58,7 @@ bool sp_flat_element(const char **at, struct sp_flat *ret)
 	if (!value)
 		return false;
 	*at = skip_value(value);
-	*ret = (struct sp_flat){ .name = "", .value = value, .value_len = (size_t)(*at - value) };
+	*ret = (struct sp_flat){.name = "", .value = value, .value_len = (size_t)(*at - value)};
 	return true;
 }
 
@@ -71,7 +71,7 @@ bool sp_flat_member(const char **at, struct sp_flat *ret)
 	end = skip_string(name);
 	value = skip_space(skip_space(end) + 1);
 	*at = skip_value(value);
-	*ret = (struct sp_flat){ name + 1, (size_t)(end - name) - 2, value, (size_t)(*at - value) };
+	*ret = (struct sp_flat){name + 1, (size_t)(end - name) - 2, value, (size_t)(*at - value)};
 	return true;
 }
 

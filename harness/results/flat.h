@@ -23,10 +23,8 @@ const char *sp_flat_open(const char *text, size_t len, char bracket);
 bool sp_flat_member(const char **at, struct sp_flat *ret);
 /* Next element of an array, with an empty name; false at its end. */
 bool sp_flat_element(const char **at, struct sp_flat *ret);
-/*
- * Writes the text that a JSON string (with its quotes) stands for to `to`, which has room for
- * `len` bytes; returns its length.
- */
+/* Writes the text that a JSON string (with its quotes) stands for to `to`, which has room for `len`
+ * bytes; returns its length. */
 size_t sp_flat_text(const char *value, size_t len, char *to);
 
 #endif

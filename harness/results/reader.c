@@ -19,8 +19,7 @@
 /* Ten MiB of control characters are six times as long in JSON. */
 #define LINE_MAX_BYTES (64UL * 1024 * 1024)
 #define READ_BYTES (256UL * 1024)
-/*
- * How every line begins that begins a run; a quote inside of a JSON string would have a backslash.
+/* How every line begins that begins a run; a quote inside of a JSON string would have a backslash.
  */
 #define RUN_HEAD "{\"type\":\"run\","
 
@@ -126,10 +125,12 @@ static bool to_integer(const struct sp_flat *m, int64_t *ret)
 static int read_int(const struct reader *r, const struct sp_field *field, const struct sp_flat *m,
 		    void *to)
 {
-	int64_t low = field->kind == SP_FIELD_INT ? INT_MIN : field->kind == SP_FIELD_INT64 ?
-							     INT64_MIN : 0;
-	int64_t high = field->kind == SP_FIELD_INT ? INT_MAX :
-		       field->kind == SP_FIELD_UNSIGNED ? (int64_t)UINT_MAX : INT64_MAX;
+	int64_t low = field->kind == SP_FIELD_INT     ? INT_MIN
+		      : field->kind == SP_FIELD_INT64 ? INT64_MIN
+						      : 0;
+	int64_t high = field->kind == SP_FIELD_INT	  ? INT_MAX
+		       : field->kind == SP_FIELD_UNSIGNED ? (int64_t)UINT_MAX
+							  : INT64_MAX;
 	int64_t value;
 
 	if (!to_integer(m, &value))
@@ -205,10 +206,8 @@ static bool is_named(const struct sp_flat *m, const char *name)
 	return strlen(name) == m->name_len && !memcmp(m->name, name, m->name_len);
 }
 
-/*
- * Index of the field of this name, or n_fields; members mostly come in the
- * table's order, from `guess` on.
- */
+/* Index of the field of this name, or n_fields; members mostly come in the table's order, from
+ * `guess` on. */
 static size_t find_field(const struct sp_line *line, const struct sp_flat *m, size_t guess)
 {
 	for (size_t i = 0; i < line->n_fields; i++) {
@@ -324,7 +323,6 @@ static void reconstruct_end(struct sp_results *results)
 	}
 }
 
-
 static void end_run(struct reader *r)
 {
 	struct sp_results *run = &r->set->runs[r->set->n_runs - 1];
@@ -343,12 +341,11 @@ static int check_version(const struct reader *r, const char *object, size_t len)
 		if (!is_named(&m, "schema_version") || !to_integer(&m, &version))
 			continue;
 		if (version != SP_RESULTS_SCHEMA_VERSION)
-			return sp_error_set(r->err, SP_PROTOCOL,
-					    "%s, line %zu: schema_version %lld, and this program "
-					    "reads version %d; "
-					    "use the sandproof that wrote it",
-					    r->path, r->line, (long long)version,
-					    SP_RESULTS_SCHEMA_VERSION);
+			return sp_error_set(
+			    r->err, SP_PROTOCOL,
+			    "%s, line %zu: schema_version %lld, and this program reads version %d; "
+			    "use the sandproof that wrote it",
+			    r->path, r->line, (long long)version, SP_RESULTS_SCHEMA_VERSION);
 	}
 	return 0;
 }
@@ -417,8 +414,8 @@ static int read_object(struct reader *r, const char *text, size_t len)
 	}
 	if (kind < 0)
 		return bad(r, "type", "is missing");
-	return kind == SP_LINE_RUN ? begin_run(r, text, len) :
-				     read_of_run(r, (enum sp_line_kind)kind, text, len);
+	return kind == SP_LINE_RUN ? begin_run(r, text, len)
+				   : read_of_run(r, (enum sp_line_kind)kind, text, len);
 }
 
 /* A file that was cut off and then appended to: half a line, and in the same line the next run. */
@@ -504,7 +501,7 @@ static void free_arrays(struct sp_results *run)
 
 int sp_results_add(struct sp_results_set *set, const char *path, struct sp_error *err)
 {
-	struct reader r = { .path = path, .err = err, .set = set, .first = set->n_runs };
+	struct reader r = {.path = path, .err = err, .set = set, .first = set->n_runs};
 	int fd, rc;
 
 	if (!set->texts)
@@ -560,16 +557,15 @@ int sp_results_same_requirements(const struct sp_results_set *set, struct sp_err
 
 		if (strcmp(a->run.requirements_sha256, b->run.requirements_sha256) ||
 		    strcmp(a->run.suite_version, b->run.suite_version))
-			return sp_error_set(err, SP_CONFLICT,
-					    "two requirement sets: %s was judged by version %s "
-					    "(%.12s), %s by version "
-					    "%s (%.12s); run both with the same suites, or merge "
-					    "them all the same "
-					    "with --mixed",
-					    a->source ? a->source : "one run", a->run.suite_version,
-					    a->run.requirements_sha256,
-					    b->source ? b->source : "another", b->run.suite_version,
-					    b->run.requirements_sha256);
+			return sp_error_set(
+			    err, SP_CONFLICT,
+			    "two requirement sets: %s was judged by version %s (%.12s), %s by "
+			    "version "
+			    "%s (%.12s); run both with the same suites, or merge them all the same "
+			    "with --mixed",
+			    a->source ? a->source : "one run", a->run.suite_version,
+			    a->run.requirements_sha256, b->source ? b->source : "another",
+			    b->run.suite_version, b->run.requirements_sha256);
 	}
 	return 0;
 }

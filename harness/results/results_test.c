@@ -17,49 +17,53 @@
 #define SCHEMA SP_SOURCE_DIR "/harness/results/results.schema.json"
 
 static const struct sp_result_run sample_run = {
-	.schema_version = SP_RESULTS_SCHEMA_VERSION,
-	.program_version = (char *)"0.1.0",
-	.suite_version = (char *)"1",
-	.requirements_sha256 =
-		(char *)"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-	.subjects = (char *)"provider=bash store=sqlite",
-	.capabilities_json = (char *)"{\"fs\":true,\"signals\":[1,2]}",
-	.host = (char *)"host",
-	.seed = UINT64_MAX,
-	.start = 1796040000000,
-	.jobs = 2,
-	.defect = (char *)"kill-leader-only",
+    .schema_version = SP_RESULTS_SCHEMA_VERSION,
+    .program_version = (char *)"0.1.0",
+    .suite_version = (char *)"1",
+    .requirements_sha256 =
+	(char *)"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    .subjects = (char *)"provider=bash store=sqlite",
+    .capabilities_json = (char *)"{\"fs\":true,\"signals\":[1,2]}",
+    .host = (char *)"host",
+    .seed = UINT64_MAX,
+    .start = 1796040000000,
+    .jobs = 2,
+    .defect = (char *)"kill-leader-only",
 };
 
 static const struct sp_result_case sample_case = {
-	.id = (char *)"kill.group.leader",
-	.suite = (char *)"kill",
-	.subject = (char *)"bash",
-	.clause = (char *)"K1",
-	.level = (char *)"MUST",
-	.verdict = SP_FAIL,
-	.message = (char *)"line\nwith \"quotes\", \x01 and \xC3\xA9",
-	.duration_ms = 12,
-	.start = 1796040000500,
-	.worker = 1,
-	.attempt = 1,
-	.file = (char *)"suites/kill/kill.c",
-	.line = 42,
-	.tags = (char *)"quick slow",
-	.expected = (char *)"0",
-	.actual = (char *)"1",
-	.dialogue = (char *)"exec\n",
-	.rerun = (char *)"sandproof run --case kill.group.leader",
+    .id = (char *)"kill.group.leader",
+    .suite = (char *)"kill",
+    .subject = (char *)"bash",
+    .clause = (char *)"K1",
+    .level = (char *)"MUST",
+    .verdict = SP_FAIL,
+    .message = (char *)"line\nwith \"quotes\", \x01 and \xC3\xA9",
+    .duration_ms = 12,
+    .start = 1796040000500,
+    .worker = 1,
+    .attempt = 1,
+    .file = (char *)"suites/kill/kill.c",
+    .line = 42,
+    .tags = (char *)"quick slow",
+    .expected = (char *)"0",
+    .actual = (char *)"1",
+    .dialogue = (char *)"exec\n",
+    .rerun = (char *)"sandproof run --case kill.group.leader",
 };
 
 static const struct sp_result_leak sample_leak = {
-	.id = (char *)"kill.group.leader",
-	.kind = (char *)"process",
-	.message = (char *)"a process",
+    .id = (char *)"kill.group.leader",
+    .kind = (char *)"process",
+    .message = (char *)"a process",
 };
 
 static const struct sp_result_end sample_end = {
-	.failed = 1, .leaks = 1, .exit_code = 1, .duration_ms = 900, .commands = 17,
+    .failed = 1,
+    .leaks = 1,
+    .exit_code = 1,
+    .duration_ms = 900,
+    .commands = 17,
 };
 
 struct place {
@@ -69,7 +73,7 @@ struct place {
 
 static struct place make_place(void)
 {
-	struct place place = { NULL, "" };
+	struct place place = {NULL, ""};
 	struct sp_error err = SP_ERROR_INIT;
 
 	cr_assert_eq(sp_tmp_dir("results-test-", &place.dir, &err), 0, "%s", err.message);
@@ -123,7 +127,7 @@ Test(results, verdict_names_go_both_ways)
 Test(results, what_is_written_is_read)
 {
 	struct place place = make_place();
-	struct sp_results r = { .complete = false };
+	struct sp_results r = {.complete = false};
 	struct sp_error err = SP_ERROR_INIT;
 
 	write_sample(place.path);
@@ -159,9 +163,9 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 	write_sample(place.path);
 	whole = read_sample(place.path);
 	first_line =
-		(size_t)((unsigned char *)memchr(whole.data, '\n', whole.len) - whole.data) + 1;
+	    (size_t)((unsigned char *)memchr(whole.data, '\n', whole.len) - whole.data) + 1;
 	for (size_t len = 0; len < whole.len; len++) {
-		struct sp_results r = { .complete = false };
+		struct sp_results r = {.complete = false};
 		struct sp_error err = SP_ERROR_INIT;
 		size_t lines = 0;
 		int rc;
@@ -190,9 +194,9 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 /* ---- lines that are refused ---- */
 
 #define RUN_LINE                                                                                   \
-	"{\"type\":\"run\",\"schema_version\":1,\"program_version\":\"0\","                        \
-	"\"suite_version\":\"1\",\"requirements_sha256\":\"\",\"subjects\":\"\","                  \
-	"\"capabilities\":null,\"host\":\"\","                                                     \
+	"{\"type\":\"run\",\"schema_version\":1,\"program_version\":\"0\",\"suite_version\":"      \
+	"\"1\","                                                                                   \
+	"\"requirements_sha256\":\"\",\"subjects\":\"\",\"capabilities\":null,\"host\":\"\","      \
 	"\"seed\":\"0\",\"start\":0,\"jobs\":1}\n"
 #define LEAK_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\"}\n"
 #define DEFECT_LINE                                                                                \
@@ -208,33 +212,32 @@ static const struct {
 	/* NULL: accepted. */
 	const char *message;
 } lines[] = {
-	{ RUN_LINE, NULL },
-	{ RUN_LINE LEAK_LINE END_LINE, NULL },
-	{ RUN_LINE DEFECT_LINE END_LINE, NULL },
-	{ RUN_LINE "{\"type\":\"defect\",\"anything\":1}\n", "line 2: \"id\" is missing" },
-	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\","
-		   "\"later\":{\"a\":[\"}\",1]}}\n",
-	  NULL },
-	{ RUN_LINE "[]\n", "line 2: not an object" },
-	{ RUN_LINE "7\n", "line 2: not an object" },
-	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\"", NULL },
-	{ "", "holds no whole line" },
-	{ LEAK_LINE, "does not begin with a run line" },
-	{ RUN_LINE RUN_LINE, NULL },
-	{ RUN_LINE END_LINE RUN_LINE LEAK_LINE, NULL },
-	{ RUN_LINE END_LINE LEAK_LINE, "after the end" },
-	{ RUN_LINE "{\"type\":\"leek\"}\n", "line 2: \"type\" is not known" },
-	{ RUN_LINE "{}\n", "\"type\" is missing" },
-	{ RUN_LINE "nonsense\n", "line 2" },
-	{ RUN_LINE "\n", "line 2" },
-	{ RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\"}\n", "line 2: \"message\" is "
-									   "missing" },
-	{ RUN_LINE "{\"type\":\"leak\",\"id\":1,\"kind\":\"file\",\"message\":\"\"}\n",
-	  "\"id\" is not a string" },
-	{ "{\"type\":\"run\",\"schema_version\":2}\n", "line 1: schema_version 2" },
-	{ RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version "
-									 "3" },
-	{ "{\"type\":\"run\",\"schema_version\":1}\n", "\"program_version\" is missing" },
+    {RUN_LINE, NULL},
+    {RUN_LINE LEAK_LINE END_LINE, NULL},
+    {RUN_LINE DEFECT_LINE END_LINE, NULL},
+    {RUN_LINE "{\"type\":\"defect\",\"anything\":1}\n", "line 2: \"id\" is missing"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\",\"message\":\"m\","
+	      "\"later\":{\"a\":[\"}\",1]}}\n",
+     NULL},
+    {RUN_LINE "[]\n", "line 2: not an object"},
+    {RUN_LINE "7\n", "line 2: not an object"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"a\"", NULL},
+    {"", "holds no whole line"},
+    {LEAK_LINE, "does not begin with a run line"},
+    {RUN_LINE RUN_LINE, NULL},
+    {RUN_LINE END_LINE RUN_LINE LEAK_LINE, NULL},
+    {RUN_LINE END_LINE LEAK_LINE, "after the end"},
+    {RUN_LINE "{\"type\":\"leek\"}\n", "line 2: \"type\" is not known"},
+    {RUN_LINE "{}\n", "\"type\" is missing"},
+    {RUN_LINE "nonsense\n", "line 2"},
+    {RUN_LINE "\n", "line 2"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"a\",\"kind\":\"file\"}\n",
+     "line 2: \"message\" is missing"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":1,\"kind\":\"file\",\"message\":\"\"}\n",
+     "\"id\" is not a string"},
+    {"{\"type\":\"run\",\"schema_version\":2}\n", "line 1: schema_version 2"},
+    {RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version 3"},
+    {"{\"type\":\"run\",\"schema_version\":1}\n", "\"program_version\" is missing"},
 };
 
 Test(results, lines_that_are_not_ours_are_refused_by_number)
@@ -242,12 +245,12 @@ Test(results, lines_that_are_not_ours_are_refused_by_number)
 	struct place place = make_place();
 
 	for (size_t i = 0; i < SP_COUNT(lines); i++) {
-		struct sp_results r = { .complete = false };
+		struct sp_results r = {.complete = false};
 		struct sp_error err = SP_ERROR_INIT;
 		int rc;
 
-		cr_assert_eq(sp_write_file(place.path, lines[i].text, strlen(lines[i].text), 0600,
-					   NULL), 0);
+		cr_assert_eq(
+		    sp_write_file(place.path, lines[i].text, strlen(lines[i].text), 0600, NULL), 0);
 		rc = sp_results_read(place.path, &r, &err);
 		cr_expect_eq(rc, lines[i].message ? SP_PROTOCOL : 0, "row %zu: %d %s", i, rc,
 			     err.message);
@@ -274,14 +277,14 @@ static const struct {
 	size_t n_runs;
 	bool first_whole, last_whole;
 } files[] = {
-	{ "one after another", RUN_LINE END_LINE RUN_LINE DEFECT_LINE END_LINE, 2, true, true },
-	{ "the first has no end", RUN_LINE LEAK_LINE RUN_LINE END_LINE, 2, false, true },
-	{ "appended to half a line", RUN_LINE "{\"type\":\"leak\",\"id\":\"a" RUN_LINE END_LINE, 2,
-	  false, true },
-	{ "appended to half a line that quotes a run line",
-	  RUN_LINE "{\"type\":\"leak\",\"id\":\"{\\\"type\\\":\\\"run\\\"," RUN_LINE END_LINE, 2,
-	  false, true },
-	{ "both cut off", RUN_LINE LEAK_LINE RUN_LINE "{\"type\"", 2, false, false },
+    {"one after another", RUN_LINE END_LINE RUN_LINE DEFECT_LINE END_LINE, 2, true, true},
+    {"the first has no end", RUN_LINE LEAK_LINE RUN_LINE END_LINE, 2, false, true},
+    {"appended to half a line", RUN_LINE "{\"type\":\"leak\",\"id\":\"a" RUN_LINE END_LINE, 2,
+     false, true},
+    {"appended to half a line that quotes a run line",
+     RUN_LINE "{\"type\":\"leak\",\"id\":\"{\\\"type\\\":\\\"run\\\"," RUN_LINE END_LINE, 2, false,
+     true},
+    {"both cut off", RUN_LINE LEAK_LINE RUN_LINE "{\"type\"", 2, false, false},
 };
 
 Test(results, a_file_may_hold_several_runs)
@@ -326,11 +329,12 @@ Test(results, a_file_that_is_refused_leaves_the_set_as_it_was)
 
 Test(results, a_defect_is_read_as_it_was_written)
 {
-	struct sp_result_defect defect = { .id = (char *)"kill-none", .suite = (char *)"kill",
-					   .status = (char *)"caught",
-					   .caught_by = (char *)"kill.a kill.b" };
+	struct sp_result_defect defect = {.id = (char *)"kill-none",
+					  .suite = (char *)"kill",
+					  .status = (char *)"caught",
+					  .caught_by = (char *)"kill.a kill.b"};
 	struct sp_results_writer *writer = NULL;
-	struct sp_results r = { .complete = false };
+	struct sp_results r = {.complete = false};
 	struct place place = make_place();
 	struct sp_error err = SP_ERROR_INIT;
 
@@ -350,29 +354,32 @@ static const struct {
 	const char *version, *digest;
 	int rc;
 } requirements[] = {
-	{ "1", "aa", 0 }, { "2", "aa", SP_CONFLICT }, { "1", "bb", SP_CONFLICT },
+    {"1", "aa", 0},
+    {"2", "aa", SP_CONFLICT},
+    {"1", "bb", SP_CONFLICT},
 };
 
 Test(results, two_requirement_sets_are_told_apart)
 {
 	for (size_t i = 0; i < SP_COUNT(requirements); i++) {
 		struct sp_results runs[3] = {
-			{ .run = { .suite_version = (char *)"1",
-				   .requirements_sha256 = (char *)"aa" }, .source = "a.ndjson" },
-			{ .run = { .suite_version = (char *)"1",
-				   .requirements_sha256 = (char *)"aa" }, .source = "b.ndjson" },
-			{ .run = { .suite_version = (char *)requirements[i].version,
-				   .requirements_sha256 = (char *)requirements[i].digest },
-			  .source = "c.ndjson" },
+		    {.run = {.suite_version = (char *)"1", .requirements_sha256 = (char *)"aa"},
+		     .source = "a.ndjson"},
+		    {.run = {.suite_version = (char *)"1", .requirements_sha256 = (char *)"aa"},
+		     .source = "b.ndjson"},
+		    {.run = {.suite_version = (char *)requirements[i].version,
+			     .requirements_sha256 = (char *)requirements[i].digest},
+		     .source = "c.ndjson"},
 		};
-		struct sp_results_set set = { .runs = runs, .n_runs = 3 };
+		struct sp_results_set set = {.runs = runs, .n_runs = 3};
 		struct sp_error err = SP_ERROR_INIT;
 
 		cr_expect_eq(sp_results_same_requirements(&set, &err), requirements[i].rc,
 			     "row %zu", i);
 		if (requirements[i].rc)
 			cr_expect(strstr(err.message, "a.ndjson") &&
-				  strstr(err.message, "c.ndjson"), "%s", err.message);
+				      strstr(err.message, "c.ndjson"),
+				  "%s", err.message);
 	}
 }
 
@@ -380,9 +387,9 @@ Test(results, two_requirement_sets_are_told_apart)
 Test(results, texts_are_decoded)
 {
 	static const char line[] = RUN_LINE
-		"{\"type\":\"leak\",\"message\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac"
-		"\\ud83d\\udd11 end\" , \"kind\" :\"file\",\"id\":\"\"}\n";
-	struct sp_results r = { .complete = false };
+	    "{\"type\":\"leak\",\"message\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac"
+	    "\\ud83d\\udd11 end\" , \"kind\" :\"file\",\"id\":\"\"}\n";
+	struct sp_results r = {.complete = false};
 	struct place place = make_place();
 	struct sp_error err = SP_ERROR_INIT;
 
@@ -401,7 +408,7 @@ Test(results, ten_mebibytes_of_evidence_are_read)
 	size_t len = 10 << 20;
 	char *evidence SP_FREE = malloc(len + 1);
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(128 << 20);
-	struct sp_results r = { .complete = false };
+	struct sp_results r = {.complete = false};
 	struct place place = make_place();
 	struct sp_error err = SP_ERROR_INIT;
 
@@ -455,9 +462,8 @@ static bool is_required(const cJSON *definition, const char *name)
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(definition, "required");
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, required)
-		if (cJSON_IsString(item) && !strcmp(item->valuestring, name))
-			return true;
+	cJSON_ArrayForEach(item, required) if (cJSON_IsString(item) &&
+					       !strcmp(item->valuestring, name)) return true;
 	return false;
 }
 

@@ -48,14 +48,12 @@ char *sp_texts_reserve(struct sp_texts *texts, size_t max)
 
 	if (chunk && chunk->size - chunk->used > max)
 		return chunk->data + chunk->used;
-	/*
-	 * A large reservation of which little was kept leaves room; another chunk costs
-	 * nothing until it is touched.
-	 */
+	/* A large reservation of which little was kept leaves room; another chunk costs nothing
+	 * until it is touched. */
 	chunk = malloc(sizeof(*chunk) + size);
 	if (!chunk)
 		return NULL;
-	*chunk = (struct chunk){ .next = texts->chunks, .size = size };
+	*chunk = (struct chunk){.next = texts->chunks, .size = size};
 	texts->chunks = chunk;
 	return chunk->data;
 }
@@ -92,7 +90,7 @@ static int make_room(struct sp_texts *texts)
 	for (size_t i = 0; i < texts->table_size; i++)
 		if (texts->table[i])
 			*slot_of(table, size, texts->table[i], strlen(texts->table[i])) =
-				texts->table[i];
+			    texts->table[i];
 	free(texts->table);
 	texts->table = table;
 	texts->table_size = size;

@@ -30,10 +30,8 @@ static int no_memory(struct sp_error *err)
 	return sp_error_set(err, SP_INTERNAL, "no memory for the baseline");
 }
 
-/*
- * Takes one field off the line, without blanks around it and with its escapes
- * undone; NULL without memory.
- */
+/* Takes one field off the line, without blanks around it and with its escapes undone; NULL without
+ * memory. */
 static char *take_field(const char **at)
 {
 	char *field = malloc(strlen(*at) + 1), *to = field;
@@ -82,10 +80,9 @@ static int check_entry(const char *path, const struct sp_entry *e, const char *r
 	if (!*e->pattern)
 		return malformed(path, e->line, "the pattern is missing", err);
 	if (!*e->message)
-		return malformed(path, e->line,
-				 "the message is missing: without it every failure would be "
-				 "excused",
-				 err);
+		return malformed(
+		    path, e->line,
+		    "the message is missing: without it every failure would be excused", err);
 	if (!*e->reason)
 		return malformed(path, e->line, "the reason is missing", err);
 	if (*e->expiry && !is_day(e->expiry))
@@ -98,7 +95,7 @@ static int check_entry(const char *path, const struct sp_entry *e, const char *r
 static int read_entry(struct sp_baseline *b, unsigned line, const char *text, struct sp_error *err)
 {
 	struct sp_entry *grown = reallocarray(b->entries, b->n_entries + 1, sizeof(*grown));
-	struct sp_entry e = { .line = line };
+	struct sp_entry e = {.line = line};
 	int rc;
 
 	if (!grown)
@@ -164,8 +161,8 @@ int sp_baseline_read(const char *path, struct sp_baseline **ret_baseline, struct
 	b = calloc(1, sizeof(*b));
 	if (b)
 		b->path = strdup(path);
-	rc = b && b->path ? read_lines(b, (const char *)bytes.data, bytes.len, err)
-			  : no_memory(err);
+	rc =
+	    b && b->path ? read_lines(b, (const char *)bytes.data, bytes.len, err) : no_memory(err);
 	if (rc)
 		sp_baseline_free(b);
 	else
@@ -229,7 +226,7 @@ __attribute__((format(printf, 3, 4))) static int
 add_problem(struct sp_baseline *b, struct sp_entry *e, const char *format, ...)
 {
 	struct sp_baseline_problem *grown =
-		reallocarray(b->problems, b->n_problems + 1, sizeof(*grown));
+	    reallocarray(b->problems, b->n_problems + 1, sizeof(*grown));
 	char *message = NULL;
 	va_list args;
 	int n;
@@ -243,7 +240,7 @@ add_problem(struct sp_baseline *b, struct sp_entry *e, const char *format, ...)
 	va_end(args);
 	if (n < 0)
 		return -1;
-	grown[b->n_problems++] = (struct sp_baseline_problem){ e->line, e->pattern, message };
+	grown[b->n_problems++] = (struct sp_baseline_problem){e->line, e->pattern, message};
 	return 0;
 }
 
@@ -279,32 +276,30 @@ static int bind_entry(struct sp_baseline *b, struct sp_entry *e, const char *tod
 	for (size_t c = 0; c < b->n_cases; c++)
 		e->n_matches += sp_entry_matches(e, b->cases[c]);
 	if (!e->n_matches)
-		return add_problem(b, e,
-				   "%s:%u lists \"%s\", and no case of any suite is of that name: "
-				   "remove the "
-				   "line, or write the new name (`sandproof list`)",
-				   b->path, e->line, e->pattern);
+		return add_problem(
+		    b, e,
+		    "%s:%u lists \"%s\", and no case of any suite is of that name: remove the "
+		    "line, or write the new name (`sandproof list`)",
+		    b->path, e->line, e->pattern);
 	if (e->n_matches > SP_BASELINE_MAX_MATCHES)
-		return add_problem(b, e,
-				   "%s:%u lists \"%s\", which are %zu cases, and at most %d may "
-				   "stand behind one "
-				   "line: list those that fail (`sandproof baseline update "
-				   "RESULTS`)",
-				   b->path, e->line, e->pattern, e->n_matches,
-				   SP_BASELINE_MAX_MATCHES);
+		return add_problem(
+		    b, e,
+		    "%s:%u lists \"%s\", which are %zu cases, and at most %d may stand behind one "
+		    "line: list those that fail (`sandproof baseline update RESULTS`)",
+		    b->path, e->line, e->pattern, e->n_matches, SP_BASELINE_MAX_MATCHES);
 	if (*e->expiry && strcmp(today, e->expiry) > 0)
-		return add_problem(b, e,
-				   "%s:%u lists \"%s\" until %s, which is over: mend the provider "
-				   "and remove the "
-				   "line, or set another day and say why",
-				   b->path, e->line, e->pattern, e->expiry);
+		return add_problem(
+		    b, e,
+		    "%s:%u lists \"%s\" until %s, which is over: mend the provider and remove the "
+		    "line, or set another day and say why",
+		    b->path, e->line, e->pattern, e->expiry);
 	other = earlier(b, e);
 	if (other)
-		return add_problem(b, e,
-				   "%s:%u lists a case that line %u lists already (\"%s\"): remove "
-				   "one of "
-				   "the two",
-				   b->path, e->line, other->line, other->pattern);
+		return add_problem(
+		    b, e,
+		    "%s:%u lists a case that line %u lists already (\"%s\"): remove one of "
+		    "the two",
+		    b->path, e->line, other->line, other->pattern);
 	return 0;
 }
 
@@ -343,12 +338,12 @@ static enum sp_verdict judge_failure(const struct sp_baseline *b, const struct s
 			    message);
 		return SP_XFAIL;
 	}
-	sp_buf_addf(out,
-		    "%s\nThis case is listed with another failure: %s:%u expects a message that "
-		    "begins with \"%s\". "
-		    "If this one is known too, change the line (`sandproof baseline update "
-		    "RESULTS`).",
-		    message ? message : "", b->path, e->line, e->message);
+	sp_buf_addf(
+	    out,
+	    "%s\nThis case is listed with another failure: %s:%u expects a message that begins "
+	    "with \"%s\". "
+	    "If this one is known too, change the line (`sandproof baseline update RESULTS`).",
+	    message ? message : "", b->path, e->line, e->message);
 	return SP_FAIL;
 }
 

@@ -21,10 +21,8 @@ struct sp_baseline;
 /* Cases that one pattern may match. */
 #define SP_BASELINE_MAX_MATCHES 20
 
-/*
- * Reads a list; `path` is kept for messages. SP_INVALID names the line that
- * is malformed, SP_IO the file.
- */
+/* Reads a list; `path` is kept for messages. SP_INVALID names the line that is malformed, SP_IO the
+ * file. */
 int sp_baseline_read(const char *path, struct sp_baseline **ret_baseline, struct sp_error *err);
 /* Frees it; NULL is fine. */
 void sp_baseline_free(struct sp_baseline *baseline);

@@ -10,8 +10,7 @@
 #include "baseline_impl.h"
 
 #define DAY_MS INT64_C(86400000)
-/*
- * Beginning of a message that tells one failure from another and does not run into pids and paths.
+/* Beginning of a message that tells one failure from another and does not run into pids and paths.
  */
 #define PREFIX_MAX 80
 
@@ -206,7 +205,7 @@ int sp_baseline_update(const struct sp_baseline *baseline, const struct sp_resul
 		       struct sp_baseline_changes *ret_changes)
 {
 	const struct sp_result_case **last SP_FREE = calloc(baseline->n_cases + 1, sizeof(*last));
-	struct update u = { .baseline = baseline, .results = last, .text = ret_text };
+	struct update u = {.baseline = baseline, .results = last, .text = ret_text};
 
 	if (!last)
 		return SP_INTERNAL;
