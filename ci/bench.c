@@ -45,13 +45,18 @@ int main(int argc, char **argv)
 		bench_snapshot(&bench);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "reports")) {
+		bench_reports(&bench);
+		return 0;
+	}
 	if (argc > 2)
 		bench.rounds = strtoul(argv[2], NULL, 10);
 	if (argc > 3)
 		bench.journal_mib = strtoul(argv[3], NULL, 10);
 	if (argc > 4 || bench.journal_mib < 1) {
 		fputs("usage: bench [PROGRAM [ROUNDS [JOURNAL_MIB]]]\n"
-		      "       bench PROGRAM snapshot [TENTHS]\n",
+		      "       bench PROGRAM snapshot [TENTHS]\n"
+		      "       bench PROGRAM reports\n",
 		      stderr);
 		return 2;
 	}
@@ -61,6 +66,7 @@ int main(int argc, char **argv)
 		bench_empty(&bench);
 		bench_run(&bench);
 		bench_snapshot(&bench);
+		bench_reports(&bench);
 	}
 	bench_journal(&bench);
 	return 0;

@@ -73,4 +73,7 @@ void bench_snapshot(struct bench *bench);
 /* The runner's own cost of a case that does nothing. */
 void bench_empty(struct bench *bench);
 
+/* Reports: time and memory for 100,000 results, size and opening of a page of 200 by 10. */
+void bench_reports(struct bench *bench);
+
 #endif
