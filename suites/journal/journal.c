@@ -215,7 +215,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("journal-follow-off-by-one"),
 		.requirement = "A follower begins at any byte as well.",
 		.rationale = "See journal.offset.every.",
-		.detection = "Every seventh byte, two of which are inside long characters.",
+		.detection = "Every fifth byte, two of which are inside long characters.",
 		.run = journal_follow_every,
 	},
 	{

@@ -221,8 +221,10 @@ static bool canary_silent(struct scene *s, const char *canary, const char *text)
 /* Each ends a word, a quote or a line in its own way, touches the canary, and opens the rest again.
  */
 static const char *const hostile[] = {
-	"a;touch %s;b c/d$(x)", "a$(touch %s)b",   "a`touch %s`b",
-	"a\ntouch %s\nb",	"a'$(touch %s)'b", "a>%s b",
+	"a;touch %s;b c/d$(x)",
+	"a$(touch %s)b",
+	"a\ntouch %s\nb",
+	"a'$(touch %s)'b",
 };
 
 static const char *hostile_text(struct sp_case *t, size_t i, const char *canary)

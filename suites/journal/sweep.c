@@ -14,10 +14,12 @@ static const char *path_in(struct scene *s, const char *file)
 /* Writes a run's two files: a line, and with `code` not negative its exit. */
 static bool leave_run(struct scene *s, const char *run_id, int code)
 {
-	if (!scene_set_run(s, run_id) || !scene_append(s, s->err_file, "e\n", 2) ||
-	    !scene_write(s, "line\n"))
+	if (!scene_set_run(s, run_id))
 		return false;
-	return code < 0 || scene_write(s, "%s\n", journal_mark(s->t, run_id, code));
+	return sp_sh_ok(
+		s->t, s->sandbox, "mkdir -p %s && echo e > %s && printf '%%s\\n' line %s%s%s > %s",
+		s->dir, s->err_file, code < 0 ? "" : "'",
+		code < 0 ? "" : journal_mark(s->t, run_id, code), code < 0 ? "" : "'", s->file);
 }
 
 /* Names in the folder, by a command, sorted and joined by blanks. */
@@ -104,6 +106,7 @@ void journal_list_names(struct sp_case *t)
 		{ "a.txt", NULL },
 		{ "stray_1.ndjson", NULL },
 	};
+	struct sp_buf files SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct scene s SCENE = SCENE_INIT;
 	struct sp_journal_list list SP_CLEANUP(sp_journal_list_done) = SP_JOURNAL_LIST_INIT;
 	struct sp_error err = SP_ERROR_INIT;
@@ -112,7 +115,8 @@ void journal_list_names(struct sp_case *t)
 
 	SP_REQUIRE(scene_open(t, &s) && sp_sh_ok(t, s.sandbox, "mkdir %s", s.dir));
 	for (size_t i = 0; i < SP_COUNT(names); i++)
-		SP_REQUIRE(sp_sh_ok(t, s.sandbox, "touch '%s/%s'", s.dir, names[i].file));
+		sp_buf_addf(&files, " '%s'", names[i].file);
+	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "cd %s && touch%s", s.dir, sp_buf_str(&files)));
 	rc = s.journal->ops->list(s.journal->self, s.sandbox, &s.options, &list, &err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "list answers"));
 	for (size_t i = 0; i < list.len; i++) {
