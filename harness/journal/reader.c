@@ -60,6 +60,8 @@ void anchor_add(struct anchor *anchor, const void *data, size_t len)
 {
 	size_t keep;
 
+	if (!len)
+		return;
 	anchor->end += len;
 	if (len >= ANCHOR_MAX) {
 		memcpy(anchor->bytes, (const char *)data + len - ANCHOR_MAX, ANCHOR_MAX);
