@@ -192,14 +192,18 @@ static void side_read(struct sp_peer_side *side, struct sp_sandbox *sandbox,
 
 static void side_main(struct sp_peer_side *side)
 {
-	const struct errand *errand = side->arg;
+	/* The copy that came over has no alignment of its own. */
+	struct errand own, *errand = &own;
 	struct sp_journal *journal = &side->subject->journal;
 	struct sp_journal_options options = SP_JOURNAL_OPTIONS_INIT;
 	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
 	struct sp_process process = SP_PROCESS_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_provider_resume(&side->subject->provider, errand->sandbox, &sandbox,
-				    side->cancel, &err);
+	int rc;
+
+	memcpy(&own, side->arg, sizeof(own));
+	rc = sp_provider_resume(&side->subject->provider, errand->sandbox, &sandbox, side->cancel,
+				&err);
 
 	if (rc || !sandbox.ops) {
 		side_failed(side, "finding the sandbox", &err);
