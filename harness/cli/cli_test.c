@@ -272,14 +272,16 @@ static const struct {
 	{ "\"$0\"" ONE_CASE " --min-executed 2", "1 case ran, and --min-executed asks for 2", 1 },
 	{ "SANDPROOF_TIME_SCALE=fast \"$0\"" ONE_CASE, "SANDPROOF_TIME_SCALE", 2 },
 	{ "SANDPROOF_TIME_SCALE=0 \"$0\"" ONE_CASE, "0.1 to 1000", 2 },
-	/* On a terminal a block is redrawn, and the verdict is last all the same; in CI nothing moves. */
-	{ "env -u CI -u NO_COLOR TERM=xterm script -qec \"\\\"$0\\\" run --provider local --suite exec\" /dev/null "
+	/* On a terminal a block is redrawn, and the verdict is last; in CI nothing moves. */
+	{ "env -u CI -u NO_COLOR TERM=xterm script -qec "
+	  "\"\\\"$0\\\" run --provider local --suite exec\" /dev/null "
 	  "</dev/null >\"$1/pty\"; grep -qa \"$(printf '\\033')\\[[0-9]*A\" \"$1/pty\" || exit 9; "
 	  "tail -1 \"$1/pty\"", "skipped", 0 },
-	{ "CI=1 TERM=xterm script -qec \"\\\"$0\\\" run --provider local --suite exec\" /dev/null "
+	{ "CI=1 TERM=xterm script -qec "
+	  "\"\\\"$0\\\" run --provider local --suite exec\" /dev/null "
 	  "</dev/null >\"$1/pty\"; grep -qa \"$(printf '\\033')\\[[0-9]*A\" \"$1/pty\" && exit 9; "
 	  "tail -1 \"$1/pty\"", "skipped", 0 },
-	/* The verdict comes out although a report cannot be written, and so do the other reports. */
+	/* The verdict comes out although a report cannot be written; so do other reports. */
 	{ "\"$0\"" ONE_CASE " --report html=/nowhere/r.html --report ctrf=\"$1/c.json\"; code=$?; "
 	  "grep -q '\"passed\":1' \"$1/c.json\" || exit 9; exit $code",
 	  "1 passed, 0 failed, 0 skipped", 3 },
