@@ -378,10 +378,12 @@ Test(child, starts_in_a_new_pid_namespace)
 	struct sp_error err = SP_ERROR_INIT;
 
 	cr_assert_eq(sp_run(argv, NULL, NULL, 0, 4096, NULL, &result, &err), 0, "%s", err.message);
-	if (!strcmp(result.out, "refused\n"))
-		cr_log_warn("no right to make a pid namespace here");
-	else
-		cr_assert_str_eq(result.out, "code 1\n", "%s%s", result.out, result.err);
+	if (!strcmp(result.out, "refused\n")) {
+		sp_run_result_done(&result);
+		/* A warning would make the whole program fail. */
+		cr_skip("no right to make a pid namespace here");
+	}
+	cr_assert_str_eq(result.out, "code 1\n", "%s%s", result.out, result.err);
 	sp_run_result_done(&result);
 }
 
