@@ -11,7 +11,7 @@
 #include "tables.h"
 
 static const struct fault_table *const tables[] = {
-	&fault_env_calls, &fault_env_steps,
+	&fault_env_calls, &fault_env_steps, &fault_snapshot,
 	&fault_kill_kill, &fault_kill_tell, &fault_kill_abort,
 	&fault_kill_wait, &fault_kill_codes, &fault_kill_ends,
 	&fault_kill_steps, &fault_exec_code, &fault_exec_output,

@@ -43,6 +43,8 @@ extern const struct fault_table fault_lifecycle;
 /* The env suite's: of any provider, and of the Render provider's steps. */
 extern const struct fault_table fault_env_calls;
 extern const struct fault_table fault_env_steps;
+/* The snapshot suite's. */
+extern const struct fault_table fault_snapshot;
 /* The store suite's, by theme. */
 extern const struct fault_table fault_store_fields;
 extern const struct fault_table fault_store_keys;

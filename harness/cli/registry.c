@@ -18,6 +18,7 @@
 #include <suites/lifecycle/lifecycle.h>
 #include <suites/lock/lock.h>
 #include <suites/network/network.h>
+#include <suites/snapshot/snapshot.h>
 #include <suites/store/store.h>
 
 #include "registry_impl.h"
@@ -31,6 +32,7 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_lifecycle,
 	&sp_suite_fs,
 	&sp_suite_env,
+	&sp_suite_snapshot,
 	&sp_suite_network,
 	&sp_suite_caps,
 	&sp_suite_journal,
@@ -40,7 +42,7 @@ static const struct sp_suite *const suites[] = {
 };
 
 static const char *const planned_suites[] = {
-	"snapshot", "platform",
+	"platform",
 };
 
 const struct sp_suite *const *cli_suites(size_t *ret_len)

@@ -39,7 +39,7 @@ static void add_base64_patterns(struct sp_buf *out, const char *text, size_t len
 {
 	for (size_t shift = 0; shift < 3; shift++) {
 		struct sp_buf coded SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-		char shifted[SP_CANARY_LEN + 3] = { 0 };
+		char shifted[SP_CANARY_LEN + 3] = {0};
 		size_t first = shift ? 4 : 0, whole = (shift + len) / 3 * 4;
 
 		memcpy(shifted + shift, text, len);
@@ -53,7 +53,7 @@ static void add_hex_pattern(struct sp_buf *out, const char *text, size_t len)
 	sp_buf_adds(out, " -e '");
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
-		const char digits[] = { "0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15] };
+		const char digits[] = {"0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]};
 
 		for (size_t k = 0; k < 2; k++) {
 			if (isalpha((unsigned char)digits[k]))
@@ -147,18 +147,18 @@ const char *sp_search_processes(struct sp_case *t, struct sp_sandbox *sandbox,
 	sp_canary_make(t, &decoy);
 	add_patterns(&patterns, canary);
 	add_patterns(&decoys, &decoy);
-	found = sp_sh_out(
-		t, sandbox,
-		/*
-		 * A shell of its own: it is there when the names are listed, with
-		 * the decoy in its environment.
-		 */
-		"export LC_ALL=C SANDPROOF_DECOY=%s; sh <<'SEARCH'\ncd /proc || exit\n"
-		"[ \"$(grep -la%s [0-9]*/environ 2>/dev/null)\" ] && "
-		"[ \"$(grep -la%s [0-9]*/cmdline 2>/dev/null)\" ] && echo can\n"
-		"grep -la%s [0-9]*/environ [0-9]*/cmdline 2>/dev/null | "
-		"while IFS=/ read -r p f; do echo \"$f $p\"; done\nSEARCH\n:",
-		decoy.text, sp_buf_str(&decoys), sp_buf_str(&decoys), sp_buf_str(&patterns));
+	found =
+	    sp_sh_out(t, sandbox,
+		      /*
+		       * A shell of its own: it is there when the names are listed, with
+		       * the decoy in its environment.
+		       */
+		      "export LC_ALL=C SANDPROOF_DECOY=%s; sh <<'SEARCH'\ncd /proc || exit\n"
+		      "[ \"$(grep -la%s [0-9]*/environ 2>/dev/null)\" ] && "
+		      "[ \"$(grep -la%s [0-9]*/cmdline 2>/dev/null)\" ] && echo can\n"
+		      "grep -la%s [0-9]*/environ [0-9]*/cmdline 2>/dev/null | "
+		      "while IFS=/ read -r p f; do echo \"$f $p\"; done\nSEARCH\n:",
+		      decoy.text, sp_buf_str(&decoys), sp_buf_str(&decoys), sp_buf_str(&patterns));
 	if (!found)
 		return NULL;
 	if (strncmp(found, "can", 3)) {
@@ -273,7 +273,7 @@ bool sp_search_check_requests(struct sp_case *t, const struct sp_canary *canary,
 			      struct sp_where where)
 {
 	struct sp_control_requests requests SP_CLEANUP(sp_control_requests_done) =
-		SP_CONTROL_REQUESTS_INIT;
+	    SP_CONTROL_REQUESTS_INIT;
 	struct sp_control *control = sp_case_control(t);
 	struct sp_error err = SP_ERROR_INIT;
 	bool clean = true;
@@ -295,9 +295,79 @@ bool sp_search_check_requests(struct sp_case *t, const struct sp_canary *canary,
 			 sp_canary_check_absent(t, canary, r->headers, strlen(r->headers), where,
 						"a header of a request")) &&
 			(is_upload(r) ||
-			 sp_canary_check_absent(t, canary, r->body.data, r->body.len, where,
-						sp_case_format(t, "the body of %s %.200s",
-							       r->method, r->target)));
+			 sp_canary_check_absent(
+			     t, canary, r->body.data, r->body.len, where,
+			     sp_case_format(t, "the body of %s %.200s", r->method, r->target)));
+	}
+	return clean;
+}
+
+/* ---- Archives ---- */
+
+/* Largest archive that is searched. */
+#define ARCHIVE_MAX ((size_t)256 << 20)
+#define BLOCK 512
+
+/* Blots out what an archive says of running processes: members "environ/PID", in ustar's blocks of
+ * 512 bytes. */
+static void blot_out_environs(struct sp_bytes *archive)
+{
+	size_t at = 0;
+
+	while (at + BLOCK <= archive->len && archive->data[at]) {
+		const char *header = (char *)archive->data + at;
+		size_t size = strtoull(header + 124, NULL, 8);
+		size_t room = archive->len - at - BLOCK;
+
+		at += BLOCK;
+		size = size < room ? size : room;
+		if (!strncmp(header, "environ/", 8))
+			memset(archive->data + at, 0, size);
+		at += (size + BLOCK - 1) / BLOCK * BLOCK;
+	}
+}
+
+static bool check_archive(struct sp_case *t, const char *id, const struct sp_canary *canary,
+			  const struct sp_canary *decoy, bool running, bool *ret_can,
+			  struct sp_where where, const char *what)
+{
+	struct sp_bytes archive SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	struct sp_control *control = sp_case_control(t);
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = control->ops->snapshot_read(control->self, id, ARCHIVE_MAX, &archive, &err);
+
+	/* One that failed has no archive. */
+	if (rc == SP_NOT_FOUND)
+		return true;
+	if (rc) {
+		sp_case_error(t, where, "control cannot read a snapshot: %s", err.message);
+		return false;
+	}
+	*ret_can = *ret_can || sp_canary_find(decoy, archive.data, archive.len);
+	if (!running)
+		blot_out_environs(&archive);
+	return sp_canary_check_absent(t, canary, archive.data, archive.len, where, what);
+}
+
+bool sp_search_check_archives(struct sp_case *t, const struct sp_canary *canary,
+			      const struct sp_canary *decoy, bool running, struct sp_where where,
+			      const char *what)
+{
+	struct sp_census census SP_CLEANUP(sp_census_done) = SP_CENSUS_INIT;
+	struct sp_control *control = sp_case_control(t);
+	struct sp_error err = SP_ERROR_INIT;
+	bool clean = true, can = false;
+
+	if (control->ops->census(control->self, &census, &err)) {
+		sp_case_error(t, where, "control cannot count: %s", err.message);
+		return false;
+	}
+	for (size_t i = 0; clean && census.snapshots && i < census.n_snapshots; i++)
+		clean = check_archive(t, census.snapshots[i].id, canary, decoy, running, &can,
+				      where, what);
+	if (clean && !can) {
+		sp_case_error(t, where, "no snapshot holds what was planted for the search");
+		return false;
 	}
 	return clean;
 }

@@ -52,6 +52,14 @@ bool sp_search_check_timeline(struct sp_case *t, struct sp_sandbox *sandbox,
  */
 bool sp_search_check_requests(struct sp_case *t, const struct sp_canary *canary,
 			      struct sp_where where);
+/*
+ * Needs control. Fails the case when any snapshot of the workspace holds it, or none holds `decoy`,
+ * which the case has planted before. `running`: the environments of running processes, which a
+ * runtime snapshot keeps by its nature, count as well.
+ */
+bool sp_search_check_archives(struct sp_case *t, const struct sp_canary *canary,
+			      const struct sp_canary *decoy, bool running, struct sp_where where,
+			      const char *what);
 /* Fails the case when an error's texts hold it. */
 bool sp_search_check_error(struct sp_case *t, const struct sp_canary *canary,
 			   const struct sp_error *err, struct sp_where where, const char *what);

@@ -336,7 +336,7 @@ static int take(struct render_sandbox *sandbox, const char *name, struct sp_canc
 	enum sp_snapshot_kind kind = sandbox->core->snapshot_kind;
 	bool runtime = kind == SP_SNAPSHOT_RUNTIME;
 	struct sp_error inner = SP_ERROR_INIT;
-	int rc = command(sandbox, steps->snapshot_wake, cancel, err);
+	int rc = *steps->snapshot_wake ? command(sandbox, steps->snapshot_wake, cancel, err) : 0;
 
 	if (!rc && runtime)
 		rc = hide(sandbox, cancel, err);

@@ -2,7 +2,7 @@
 /* The records of the env suite: what each case demands, why, and how it sees the defect. */
 #include <suites/env/cases.h>
 #include <suites/env/env.h>
-#include <suites/env/scene.h>
+#include <witness/vars.h>
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -13,7 +13,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-escapes-newlines"),
 		.requirement = "Every byte but NUL arrives in a value as it was: by exec, by "
 			       "spawn, by env_set.",
@@ -31,7 +31,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-escapes-newlines", "env-drops-empty", "env-unquoted"),
 		.requirement = "Twenty shapes of values arrive as they were, and nothing that a "
 			       "value says is done.",
@@ -47,7 +47,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-first-64"),
 		.requirement = "One hundred variables, one of them of 100 KiB, arrive together.",
 		.rationale = "Limits that nobody named drop the rest (issue: 100 variables).",
@@ -60,7 +60,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-accepts-any-length"),
 		.requirement = "A value that no program can be given is refused, or arrives "
 			       "whole; nothing changes by the refusal.",
@@ -77,7 +77,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-accepts-any-length"),
 		.requirement = "Variables that together are more than a program can be given are "
 			       "refused, or arrive whole.",
@@ -123,7 +123,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E2",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-names-after-merge", "env-drops-bad-names"),
 		.requirement = "One refused name refuses the whole call and changes nothing.",
 		.rationale = "A refused call left its bad name behind, and every later command "
@@ -138,7 +138,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-first-value-stays"),
 		.requirement = "env_set adds to what is set and replaces what has the same name.",
 		.rationale = "A merge that keeps the old value keeps yesterday's secret.",
@@ -151,7 +151,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-call-stays"),
 		.requirement = "A command's own value wins over the sandbox's, for this command "
 			       "only.",
@@ -167,7 +167,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-create-ignored"),
 		.requirement = "What was given at creation is seen by exec and spawn; a call's "
 			       "own value wins.",
@@ -181,7 +181,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-resume-cannot-set"),
 		.requirement = "What is set after a resume is what every later command of that "
 			       "handle sees.",
@@ -197,7 +197,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_SHOULD,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-handle-keeps-own"),
 		.requirement = "What one handle sets reaches the commands of every other handle "
 			       "on the sandbox.",
@@ -214,7 +214,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("env-old-file-stays", "env-first-value-stays"),
 		.requirement = "After a rotation no file and no process of the sandbox holds the "
 			       "old value.",
@@ -230,7 +230,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("env-old-file-stays"),
 		.requirement = "After another handle has set today's value, no file of the "
 			       "sandbox holds the old one.",
@@ -247,7 +247,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E4",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-no-queue"),
 		.requirement = "Two env_set calls at once lose nothing, and a command that is "
 			       "asked for after them has both.",
@@ -263,7 +263,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E4",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-set-failure-silent"),
 		.requirement = "An env_set whose write fails is an error and leaves what was set.",
 		.rationale = "A silent failure runs the next command with yesterday's value and "
@@ -278,7 +278,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E4",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-missing-runs-anyway"),
 		.requirement = "When the sandbox has lost its variables, they are set again "
 			       "before the next command; none runs without.",
@@ -294,7 +294,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E5",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-in-command-text", "git-token-in-text"),
 		.requirement = "No request holds a value, outside the content of an uploaded file.",
 		.rationale = "Export prefixes put every secret into the command text "
@@ -310,7 +310,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E5",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-in-command-text"),
 		.requirement = "The platform's record of commands holds no value.",
 		.rationale = "The text of every command is stored and shown (contract:C94, "
@@ -325,7 +325,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E5",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
 		.faults = LIST("env-in-command-text"),
 		.requirement = "No process has a value on its command line, in the sandbox or "
 			       "outside; and outside none has one in its environment.",
@@ -341,7 +341,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
 		.faults = LIST("env-call-stays", "env-call-to-all"),
 		.requirement = "A command's own value is in no other process's environment.",
 		.rationale = "An agent's token was readable in the environment of its supervisor "
@@ -356,7 +356,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
 		.faults = LIST("env-call-file-stays"),
 		.requirement = "Once a command has its own values, no file holds them: while it "
 			       "runs and after.",
@@ -372,7 +372,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("env-aborted-file-stays"),
 		.requirement = "A command that was ended before it started leaves no file with "
 			       "its values, also not later.",
@@ -388,7 +388,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("env-state-file", "env-on-disk"),
 		.requirement = "No file outside the memory-backed directory ever holds a value.",
 		.rationale = "A shell-state file with all exports was kept on disk (field:E16); "
@@ -402,7 +402,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS, "setpriv", "stat"),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS, "setpriv", "stat"),
 		.faults = LIST("env-world-readable"),
 		.requirement = "Files with values are 0600 in a 0700 folder; another user of the "
 			       "sandbox reads neither them nor a command's environment.",
@@ -418,7 +418,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS, "setpriv", "stat"),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, "setpriv", "stat"),
 		.faults = LIST("env-world-readable"),
 		.requirement = "The same for a command's own file between its upload and its "
 			       "start.",
@@ -434,7 +434,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("env-host-leaks"),
 		.requirement = "What stands in the environment of the program that uses the "
 			       "provider is in no environment of the sandbox.",
@@ -450,7 +450,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
-		.tools = LIST(ENV_TOOLS, SP_SEARCH_TOOLS),
+		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS),
 		.faults = LIST("git-token-in-text"),
 		.requirement = "A git call's token is in the environment of that one command, "
 			       "and in no argument and no file.",

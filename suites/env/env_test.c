@@ -34,7 +34,7 @@ Test(env, records_are_complete)
 		const struct sp_case_def *def = case_at(i);
 
 		cr_assert(def->requirement && def->rationale && def->detection && def->run &&
-				  def->file && def->line,
+			      def->file && def->line,
 			  "%s lacks something", def->id);
 		cr_assert(def->faults && def->faults[0], "%s names no fault", def->id);
 	}
@@ -61,8 +61,8 @@ Test(env, every_case_has_a_clause_and_every_clause_a_case)
 		for (size_t i = 0; i < sp_suite_env.n_cases && !used; i++) {
 			size_t len = strlen(case_at(i)->clause);
 
-			used = strncmp(line + 3, case_at(i)->clause, len) == 0 &&
-			       line[3 + len] == ' ';
+			used =
+			    strncmp(line + 3, case_at(i)->clause, len) == 0 && line[3 + len] == ' ';
 		}
 		cr_assert(used, "clause%.5s has no case", line + 2);
 		clauses++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* E2: a name is delivered or refused, never dropped, and never run. */
 #include <suites/env/cases.h>
-#include <suites/env/scene.h>
+#include <witness/vars.h>
 
 /*
  * What a command says of `name` in what its child inherits: set to `value`? Works for
@@ -21,12 +21,12 @@ static bool exec_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sand
 {
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
-	const struct sp_env var = { name, "v4lue" };
+	const struct sp_env var = {name, "v4lue"};
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
-	options.command = sp_case_format(t, "%s; %s", mark->shell,
-					 delivered_command(t, name, var.value));
+	options.command =
+	    sp_case_format(t, "%s; %s", mark->shell, delivered_command(t, name, var.value));
 	options.env = &var;
 	options.n_env = 1;
 	options.cancel = sp_case_cancel(t);
@@ -46,7 +46,7 @@ static bool exec_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sand
 static bool set_refused_or_delivered(struct sp_case *t, struct sp_sandbox *sandbox,
 				     const char *name)
 {
-	const struct sp_env var = { name, "v4lue" };
+	const struct sp_env var = {name, "v4lue"};
 	struct sp_error err = SP_ERROR_INIT;
 	int rc = sp_sandbox_env_set(sandbox, &var, 1, sp_case_cancel(t), &err);
 	const char *said;
@@ -76,12 +76,26 @@ void env_name_refused(struct sp_case *t)
 {
 	const char *marked = sp_case_format(t, "/tmp/%s-name", sp_case_unique(t));
 	const char *names[] = {
-		"UID", "EUID", "PPID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO",
-		"", "1A", "A B", "A-B", "MY-KEY", "A.B", "A[0]", "\xc3\xa9", "A\nB",
-		sp_case_format(t, "A;: >%s;B", marked), sp_case_format(t, "A$(: >%s)", marked),
-		sp_case_format(t, "A`: >%s`", marked),
+	    "UID",
+	    "EUID",
+	    "PPID",
+	    "SHELLOPTS",
+	    "BASHOPTS",
+	    "BASH_VERSINFO",
+	    "",
+	    "1A",
+	    "A B",
+	    "A-B",
+	    "MY-KEY",
+	    "A.B",
+	    "A[0]",
+	    "\xc3\xa9",
+	    "A\nB",
+	    sp_case_format(t, "A;: >%s;B", marked),
+	    sp_case_format(t, "A$(: >%s)", marked),
+	    sp_case_format(t, "A`: >%s`", marked),
 	};
-	const struct sp_env equals = { "A=B", "v" };
+	const struct sp_env equals = {"A=B", "v"};
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
@@ -96,10 +110,10 @@ void env_name_refused(struct sp_case *t)
 void env_name_swallowed(struct sp_case *t)
 {
 	static const char *const names[] = {
-		"RANDOM", "SRANDOM", "SECONDS", "GROUPS", "DIRSTACK", "FUNCNAME", "BASH_LINENO",
-		"BASHPID", "LINENO", "_", "OPTIND", "EPOCHSECONDS", "EPOCHREALTIME",
-		"BASH_SUBSHELL", "HISTCMD", "PWD", "OLDPWD", "SHLVL", "BASH_COMMAND", "BASH_ARGV0",
-		"PIPESTATUS",
+	    "RANDOM",	     "SRANDOM",	      "SECONDS",    "GROUPS", "DIRSTACK", "FUNCNAME",
+	    "BASH_LINENO",   "BASHPID",	      "LINENO",	    "_",      "OPTIND",	  "EPOCHSECONDS",
+	    "EPOCHREALTIME", "BASH_SUBSHELL", "HISTCMD",    "PWD",    "OLDPWD",	  "SHLVL",
+	    "BASH_COMMAND",  "BASH_ARGV0",    "PIPESTATUS",
 	};
 
 	all_of(t, names, SP_COUNT(names));
@@ -111,23 +125,22 @@ void env_name_swallowed(struct sp_case *t)
 void env_name_all_or_none(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	const struct sp_env before = { "SP_KEPT", "kept" };
-	const struct sp_env mixed[] = { { "SP_GOOD", "good" },
-					{ "SP_KEPT", "changed" },
-					{ "UID", "7" } };
-	const struct sp_env after[] = { { "SP_KEPT", "kept" }, { "SP_GOOD", NULL } };
-	const struct sp_env good = { "SP_LATER", "later" };
+	const struct sp_env before = {"SP_KEPT", "kept"};
+	const struct sp_env mixed[] = {{"SP_GOOD", "good"}, {"SP_KEPT", "changed"}, {"UID", "7"}};
+	const struct sp_env after[] = {{"SP_KEPT", "kept"}, {"SP_GOOD", NULL}};
+	const struct sp_env good = {"SP_LATER", "later"};
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
-	SP_REQUIRE(sandbox && env_set_ok(t, sandbox, &before, 1, SP_HERE, "env_set"));
+	SP_REQUIRE(sandbox && sp_vars_set(t, sandbox, &before, 1, SP_HERE, "env_set"));
 	rc = sp_sandbox_env_set(sandbox, mixed, SP_COUNT(mixed), sp_case_cancel(t), &err);
 	SP_REQUIRE(
-		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set with one name that is read-only"));
-	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE,
-			      "after a refused env_set"));
-	SP_REQUIRE(env_set_ok(t, sandbox, &good, 1, SP_HERE, "env_set after a refused one"));
+	    SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set with one name that is read-only"));
+	SP_REQUIRE(sp_vars_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE,
+				  "after a refused env_set"));
+	SP_REQUIRE(sp_vars_set(t, sandbox, &good, 1, SP_HERE, "env_set after a refused one"));
 	SP_REQUIRE(
-		env_arrive(t, sandbox, NULL, 0, &good, 1, SP_HERE, "what was set after a refusal"));
-	env_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE, "after the next env_set");
+	    sp_vars_arrive(t, sandbox, NULL, 0, &good, 1, SP_HERE, "what was set after a refusal"));
+	sp_vars_arrive(t, sandbox, NULL, 0, after, SP_COUNT(after), SP_HERE,
+		       "after the next env_set");
 }

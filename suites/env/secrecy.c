@@ -3,36 +3,37 @@
 #include <stdlib.h>
 
 #include <suites/env/cases.h>
-#include <suites/env/scene.h>
+#include <witness/vars.h>
 
 /* One secret of the sandbox and one of a single command, both in use. */
 struct both {
-	struct env_secret lasting;
-	struct env_secret call;
+	struct sp_secret lasting;
+	struct sp_secret call;
 };
 
 /* Uses both on every path that carries variables, and says that they arrived. */
 static bool use_both(struct sp_case *t, struct sp_sandbox *sandbox, struct both *both)
 {
-	struct sp_env lasting = { "SP_LASTING", NULL }, call = { "SP_CALL", NULL };
+	struct sp_env lasting = {"SP_LASTING", NULL}, call = {"SP_CALL", NULL};
 	struct sp_env seen[2];
 
-	env_secret_make(t, &both->lasting);
-	env_secret_make(t, &both->call);
+	sp_secret_make(t, &both->lasting);
+	sp_secret_make(t, &both->call);
 	lasting.value = both->lasting.value;
 	call.value = both->call.value;
 	seen[0] = lasting;
 	seen[1] = call;
-	if (!env_set_ok(t, sandbox, &lasting, 1, SP_HERE, "env_set of a secret") ||
-	    !env_arrive(t, sandbox, &call, 1, seen, 2, SP_HERE, "exec with a secret of its own"))
+	if (!sp_vars_set(t, sandbox, &lasting, 1, SP_HERE, "env_set of a secret") ||
+	    !sp_vars_arrive(t, sandbox, &call, 1, seen, 2, SP_HERE,
+			    "exec with a secret of its own"))
 		return false;
 	return !sp_case_capabilities(t)->background_processes ||
-	       env_arrive_spawned(t, sandbox, &call, 1, seen, 2, SP_HERE,
-				  "spawn with a secret of its own");
+	       sp_vars_arrive_spawned(t, sandbox, &call, 1, seen, 2, SP_HERE,
+				      "spawn with a secret of its own");
 }
 
 /* A git call with a token that fails: its error, and all that it sent, are looked at. */
-static bool use_git(struct sp_case *t, struct sp_sandbox *sandbox, const struct env_secret *token)
+static bool use_git(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_secret *token)
 {
 	struct sp_git_options options = SP_GIT_OPTIONS_INIT;
 	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
@@ -56,8 +57,8 @@ void env_secret_requests(struct sp_case *t)
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_dir_list list SP_CLEANUP(sp_dir_list_done) = SP_DIR_LIST_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	struct env_secret token, created;
-	struct sp_env var = { "SP_CREATED", NULL };
+	struct sp_secret token, created;
+	struct sp_env var = {"SP_CREATED", NULL};
 	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
 	struct both both;
 
@@ -65,15 +66,15 @@ void env_secret_requests(struct sp_case *t)
 	SP_REQUIRE(use_both(t, sandbox, &both));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_list(sandbox, "/", &list, sp_case_cancel(t), &err),
 			       &err, "list of a folder"));
-	env_secret_make(t, &token);
+	sp_secret_make(t, &token);
 	SP_REQUIRE(use_git(t, sandbox, &token));
-	env_secret_make(t, &created);
+	sp_secret_make(t, &created);
 	var.value = created.value;
-	other = env_create(t, &var, 1);
-	SP_REQUIRE(other.ops &&
-		   env_arrive(t, &other, NULL, 0, &var, 1, SP_HERE, "a secret from the creation"));
-	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&other, sp_case_cancel(t), &err), &err,
-			       "destroy"));
+	other = sp_vars_create(t, &var, 1);
+	SP_REQUIRE(other.ops && sp_vars_arrive(t, &other, NULL, 0, &var, 1, SP_HERE,
+					       "a secret from the creation"));
+	SP_REQUIRE(
+	    SP_CHECK_OK(t, sp_sandbox_destroy(&other, sp_case_cancel(t), &err), &err, "destroy"));
 	SP_REQUIRE(sp_search_check_requests(t, &both.lasting.canary, SP_HERE));
 	SP_REQUIRE(sp_search_check_requests(t, &both.call.canary, SP_HERE));
 	SP_REQUIRE(sp_search_check_requests(t, &token.canary, SP_HERE));
@@ -83,15 +84,15 @@ void env_secret_requests(struct sp_case *t)
 void env_secret_timeline(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct env_secret token;
+	struct sp_secret token;
 	bool unsupported = false;
 	struct both both;
 
 	SP_REQUIRE(sandbox && use_both(t, sandbox, &both));
-	env_secret_make(t, &token);
+	sp_secret_make(t, &token);
 	SP_REQUIRE(use_git(t, sandbox, &token));
 	SP_REQUIRE(
-		sp_search_check_timeline(t, sandbox, &both.lasting.canary, &unsupported, SP_HERE));
+	    sp_search_check_timeline(t, sandbox, &both.lasting.canary, &unsupported, SP_HERE));
 	if (unsupported) {
 		sp_skip(t, "needs a timeline: this provider tells none");
 		return;
@@ -114,18 +115,18 @@ static bool names(const char *found, const char *kind)
 void env_secret_argv(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct env_holder holder ENV_HOLDER = ENV_HOLDER_INIT;
-	struct env_secret lasting;
-	struct sp_env var = { "SP_LASTING", NULL };
+	struct sp_holder holder SP_HOLDER = SP_HOLDER_INIT;
+	struct sp_secret lasting;
+	struct sp_env var = {"SP_LASTING", NULL};
 	const char *found;
 	int isolated;
 
 	SP_REQUIRE(sandbox);
-	env_secret_make(t, &lasting);
+	sp_secret_make(t, &lasting);
 	var.value = lasting.value;
-	SP_REQUIRE(env_set_ok(t, sandbox, &var, 1, SP_HERE, "env_set of a secret"));
-	SP_REQUIRE(env_holder_start(t, sandbox, &holder));
-	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, &var, 1, SP_HERE, "the sandbox's secret"));
+	SP_REQUIRE(sp_vars_set(t, sandbox, &var, 1, SP_HERE, "env_set of a secret"));
+	SP_REQUIRE(sp_holder_start(t, sandbox, &holder));
+	SP_REQUIRE(sp_vars_arrive(t, sandbox, NULL, 0, &var, 1, SP_HERE, "the sandbox's secret"));
 	isolated = sp_search_isolated(t, sandbox);
 	SP_REQUIRE(isolated >= 0);
 	found = sp_search_processes(t, sandbox, &lasting.canary);
@@ -143,10 +144,10 @@ void env_secret_argv(struct sp_case *t)
 void env_secret_other_environ(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct env_holder holder ENV_HOLDER = ENV_HOLDER_INIT;
+	struct sp_holder holder SP_HOLDER = SP_HOLDER_INIT;
 	const char *found;
 
-	SP_REQUIRE(sandbox && env_holder_start(t, sandbox, &holder));
+	SP_REQUIRE(sandbox && sp_holder_start(t, sandbox, &holder));
 	found = sp_search_processes(t, sandbox, &holder.secret.canary);
 	SP_REQUIRE(found);
 	SP_CHECK_STR(t, sp_case_format(t, "environ %s", holder.pid), found,
@@ -156,15 +157,15 @@ void env_secret_other_environ(struct sp_case *t)
 void env_secret_call_file(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct env_holder holder ENV_HOLDER = ENV_HOLDER_INIT;
+	struct sp_holder holder SP_HOLDER = SP_HOLDER_INIT;
 	struct sp_exit exit;
 
-	SP_REQUIRE(sandbox && env_holder_start(t, sandbox, &holder));
+	SP_REQUIRE(sandbox && sp_holder_start(t, sandbox, &holder));
 	SP_REQUIRE(
-		env_check_no_file(t, sandbox, &holder.secret, SP_HERE, "while the command runs"));
+	    sp_secret_check_no_file(t, sandbox, &holder.secret, SP_HERE, "while the command runs"));
 	SP_REQUIRE(sp_sh_ok(t, sandbox, "echo on >%s", sp_place_path(&holder.place, "hold")));
 	SP_REQUIRE(sp_spawned_wait(&holder.child, &exit));
-	env_check_no_file(t, sandbox, &holder.secret, SP_HERE, "after the command");
+	sp_secret_check_no_file(t, sandbox, &holder.secret, SP_HERE, "after the command");
 }
 
 /* A command whose start stands at `step` is aborted, and its variables leave nothing. */
@@ -174,16 +175,16 @@ static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_con
 	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_mark mark SP_MARK = SP_MARK_INIT;
-	struct sp_env var = { "SP_CALL", NULL };
+	struct sp_env var = {"SP_CALL", NULL};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 	struct sp_call_result *result;
-	struct env_secret secret;
+	struct sp_secret secret;
 
 	SP_REQUIRE(sandbox);
 	other = sp_second_handle(t, sandbox);
 	SP_REQUIRE(other.ops && sp_mark_make(t, &other, "ran", &mark));
-	env_secret_make(t, &secret);
+	sp_secret_make(t, &secret);
 	var.value = secret.value;
 	options.command = mark.shell;
 	options.env = &var;
@@ -197,10 +198,10 @@ static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_con
 	result = sp_call_join(call);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err, "an aborted exec"));
 	SP_REQUIRE(
-		sp_search_check_error(t, &secret.canary, &result->err, SP_HERE, "an aborted exec"));
+	    sp_search_check_error(t, &secret.canary, &result->err, SP_HERE, "an aborted exec"));
 	SP_REQUIRE(sp_rounds(t, &other));
 	SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE, "the effect of an aborted command"));
-	env_check_no_file(t, &other, &secret, SP_HERE, "after a command that never started");
+	sp_secret_check_no_file(t, &other, &secret, SP_HERE, "after a command that never started");
 }
 
 void env_secret_never_started(struct sp_case *t)
@@ -221,19 +222,19 @@ void env_secret_at_rest(struct sp_case *t)
 		SP_REQUIRE(sp_sh_ok(t, sandbox, ": %d", i));
 	files = sp_search_files(t, sandbox, &both.lasting.canary);
 	SP_REQUIRE(files);
-	SP_REQUIRE(SP_CHECK(t, !env_outside_memory(t, files),
+	SP_REQUIRE(SP_CHECK(t, !sp_secret_outside_memory(t, files),
 			    "no file outside the memory-backed directory holds the sandbox's "
 			    "secret, but: %s",
 			    files));
-	env_check_no_file(t, sandbox, &both.call, SP_HERE,
-			  "after commands with a secret of their own");
+	sp_secret_check_no_file(t, sandbox, &both.call, SP_HERE,
+				"after commands with a secret of their own");
 }
 
 /* ---- Other users of the sandbox ---- */
 
 /* Files and environments that hold the secret are root's alone. */
 static bool check_private(struct sp_case *t, struct sp_sandbox *sandbox,
-			  const struct env_secret *secret, const char *pid, bool expect_file)
+			  const struct sp_secret *secret, const char *pid, bool expect_file)
 {
 	const char *as = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 	const char *files, *said;
@@ -276,16 +277,16 @@ static bool has_other_user(struct sp_case *t, struct sp_sandbox *sandbox)
 void env_secret_other_user(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct env_holder holder ENV_HOLDER = ENV_HOLDER_INIT;
-	struct env_secret lasting;
-	struct sp_env var = { "SP_LASTING", NULL };
+	struct sp_holder holder SP_HOLDER = SP_HOLDER_INIT;
+	struct sp_secret lasting;
+	struct sp_env var = {"SP_LASTING", NULL};
 
 	SP_REQUIRE(sandbox && has_other_user(t, sandbox));
-	env_secret_make(t, &lasting);
+	sp_secret_make(t, &lasting);
 	var.value = lasting.value;
-	SP_REQUIRE(env_set_ok(t, sandbox, &var, 1, SP_HERE, "env_set of a secret"));
-	SP_REQUIRE(env_holder_start(t, sandbox, &holder));
-	SP_REQUIRE(env_arrive(t, sandbox, NULL, 0, &var, 1, SP_HERE, "the sandbox's secret"));
+	SP_REQUIRE(sp_vars_set(t, sandbox, &var, 1, SP_HERE, "env_set of a secret"));
+	SP_REQUIRE(sp_holder_start(t, sandbox, &holder));
+	SP_REQUIRE(sp_vars_arrive(t, sandbox, NULL, 0, &var, 1, SP_HERE, "the sandbox's secret"));
 	SP_REQUIRE(check_private(t, sandbox, &lasting, holder.pid, false));
 	check_private(t, sandbox, &holder.secret, holder.pid, false);
 }
@@ -296,11 +297,11 @@ void env_secret_other_user_held(struct sp_case *t)
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
-	struct sp_env var = { "SP_CALL", NULL };
+	struct sp_env var = {"SP_CALL", NULL};
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 	struct sp_call_result *result;
-	struct env_secret secret;
+	struct sp_secret secret;
 	int isolated;
 
 	SP_REQUIRE(sandbox && has_other_user(t, sandbox));
@@ -312,9 +313,9 @@ void env_secret_other_user_held(struct sp_case *t)
 	}
 	other = sp_second_handle(t, sandbox);
 	SP_REQUIRE(other.ops);
-	env_secret_make(t, &secret);
+	sp_secret_make(t, &secret);
 	var.value = secret.value;
-	options.command = env_command(t, &var, 1);
+	options.command = sp_vars_command(t, &var, 1);
 	options.env = &var;
 	options.n_env = 1;
 	SP_REQUIRE(sp_gate_shut(t, sandbox, SP_STEP_RUN, SP_BEFORE, &gate));
@@ -324,9 +325,9 @@ void env_secret_other_user_held(struct sp_case *t)
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
 	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "the command that was held"));
-	SP_REQUIRE(env_found(t, (char *)result->exec.stdout_bytes.data, &var, 1, SP_HERE,
-			     "the command that was held"));
-	env_check_no_file(t, &other, &secret, SP_HERE, "once it was loaded");
+	SP_REQUIRE(sp_vars_found(t, (char *)result->exec.stdout_bytes.data, &var, 1, SP_HERE,
+				 "the command that was held"));
+	sp_secret_check_no_file(t, &other, &secret, SP_HERE, "once it was loaded");
 }
 
 /* ---- The host, and git ---- */
@@ -336,19 +337,19 @@ void env_secret_host(struct sp_case *t)
 	const char *name = "SANDPROOF_HOST_SECRET";
 	struct sp_sandbox sandbox SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_canary canary;
-	const struct sp_env absent = { name, NULL };
+	const struct sp_env absent = {name, NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *found;
 	int isolated;
 
 	sp_canary_make(t, &canary);
 	setenv(name, canary.text, 1);
-	sandbox = env_create(t, NULL, 0);
+	sandbox = sp_vars_create(t, NULL, 0);
 	isolated = sandbox.ops ? sp_search_isolated(t, &sandbox) : -1;
 	if (!isolated)
 		sp_skip(t, "needs isolation: commands of this provider are processes of the host");
 	if (isolated > 0 &&
-	    env_arrive(t, &sandbox, NULL, 0, &absent, 1, SP_HERE, "a variable of the host")) {
+	    sp_vars_arrive(t, &sandbox, NULL, 0, &absent, 1, SP_HERE, "a variable of the host")) {
 		found = sp_search_processes(t, &sandbox, &canary);
 		if (found)
 			SP_CHECK_STR(t, "", found,
@@ -373,20 +374,20 @@ void env_secret_git(struct sp_case *t)
 	struct sp_git_options options = SP_GIT_OPTIONS_INIT;
 	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	struct env_secret token;
-	struct sp_env path = { "PATH", NULL }, expected = { "GIT_ASKPASS_TOKEN", NULL };
+	struct sp_secret token;
+	struct sp_env path = {"PATH", NULL}, expected = {"GIT_ASKPASS_TOKEN", NULL};
 	const char *argv, *old;
 	int rc;
 
 	SP_REQUIRE(sandbox && sp_place_open(t, sandbox, "git", &place));
-	env_secret_make(t, &token);
+	sp_secret_make(t, &token);
 	expected.value = token.canary.text;
 	old = sp_sh_out(t, sandbox,
 			"printf %%s '" GIT "' >%1$s/git; chmod 755 %1$s/git; echo \"$PATH\"",
 			place.dir);
 	SP_REQUIRE(old);
 	path.value = sp_case_format(t, "%s:%s", place.dir, old);
-	SP_REQUIRE(env_set_ok(t, sandbox, &path, 1, SP_HERE, "env_set of PATH"));
+	SP_REQUIRE(sp_vars_set(t, sandbox, &path, 1, SP_HERE, "env_set of PATH"));
 	options.verb = "clone";
 	options.url = "https://localhost/none.git";
 	options.dir = sp_case_format(t, "%s/work", place.dir);
@@ -398,12 +399,12 @@ void env_secret_git(struct sp_case *t)
 		return;
 	}
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "clone"));
-	SP_REQUIRE(env_found(t, sp_sh_out(t, sandbox, "cat %s/token", place.dir), &expected, 1,
-			     SP_HERE, "git itself"));
+	SP_REQUIRE(sp_vars_found(t, sp_sh_out(t, sandbox, "cat %s/token", place.dir), &expected, 1,
+				 SP_HERE, "git itself"));
 	argv = sp_sh_out(t, sandbox, "cat %s/argv", place.dir);
 	SP_REQUIRE(argv &&
 		   SP_CHECK(t, strstr(argv, "clone") != NULL, "git was told to clone: %s", argv));
 	SP_REQUIRE(sp_canary_check_absent(t, &token.canary, argv, strlen(argv), SP_HERE,
 					  "git's arguments"));
-	env_check_no_file(t, sandbox, &token, SP_HERE, "after git");
+	sp_secret_check_no_file(t, sandbox, &token, SP_HERE, "after git");
 }

@@ -4,7 +4,7 @@
 
 #include <base/buf.h>
 #include <suites/env/cases.h>
-#include <suites/env/scene.h>
+#include <witness/vars.h>
 
 /* What the kernel hands over of one variable, "NAME=VALUE" with its NUL. */
 #define KERNEL_MAX 131072
@@ -15,20 +15,20 @@ static bool every_way(struct sp_case *t, const struct sp_env *vars, size_t n)
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 
 	if (!sandbox ||
-	    !env_arrive(t, sandbox, vars, n, vars, n, SP_HERE, "variables of one command"))
+	    !sp_vars_arrive(t, sandbox, vars, n, vars, n, SP_HERE, "variables of one command"))
 		return false;
 	if (sp_case_capabilities(t)->background_processes &&
-	    !env_arrive_spawned(t, sandbox, vars, n, vars, n, SP_HERE,
-				"variables of one spawned command"))
+	    !sp_vars_arrive_spawned(t, sandbox, vars, n, vars, n, SP_HERE,
+				    "variables of one spawned command"))
 		return false;
-	return env_set_ok(t, sandbox, vars, n, SP_HERE, "env_set") &&
-	       env_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "variables of the sandbox");
+	return sp_vars_set(t, sandbox, vars, n, SP_HERE, "env_set") &&
+	       sp_vars_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "variables of the sandbox");
 }
 
 void env_value_bytes(struct sp_case *t)
 {
 	char all[256];
-	const struct sp_env var = { "SP_ALL", all };
+	const struct sp_env var = {"SP_ALL", all};
 
 	for (int i = 0; i < 255; i++)
 		all[i] = (char)(i + 1);
@@ -39,32 +39,32 @@ void env_value_bytes(struct sp_case *t)
 void env_value_shapes(struct sp_case *t)
 {
 	static const struct sp_env vars[] = {
-		{ "SP_EMPTY", "" },
-		{ "SP_BLANK", " " },
-		{ "SP_BLANKS", "  a  b  " },
-		{ "SP_NEWLINE", "\n" },
-		{ "SP_LAST", "a\nb\n" },
-		{ "SP_EVIL_LINE", "a\nexport SP_EVIL=1\nSP_EVIL=2" },
-		{ "SP_QUOTE", "it's ''\\''" },
-		{ "SP_DOUBLE", "say \"hi\"" },
-		{ "SP_SUBST", "$HOME ${PATH} $(id) `id` $((1+1))" },
-		{ "SP_SLASH", "\\ \\n \\\\ \\" },
-		{ "SP_DASH", "-n" },
-		{ "SP_GLOB", "* ? [a-z] ~ {a,b} !x #y" },
-		{ "SP_CONTROL", "\x01\x02\t\r\x1b[31m\x7f" },
-		{ "SP_UTF8", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
-		{ "SP_LATIN", "\xe9\xff\xfe" },
-		{ "SP_JSON", "{\"a\": [\"\\u0000\", \"\\n\", null]}" },
-		{ "SP_PEM", "-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n" },
-		{ "SP_EQUALS", "a=b==" },
-		{ "SP_HERE", "E-ID\nEOF\n'\n" },
-		{ "lower_case", "lower" },
+	    {"SP_EMPTY", ""},
+	    {"SP_BLANK", " "},
+	    {"SP_BLANKS", "  a  b  "},
+	    {"SP_NEWLINE", "\n"},
+	    {"SP_LAST", "a\nb\n"},
+	    {"SP_EVIL_LINE", "a\nexport SP_EVIL=1\nSP_EVIL=2"},
+	    {"SP_QUOTE", "it's ''\\''"},
+	    {"SP_DOUBLE", "say \"hi\""},
+	    {"SP_SUBST", "$HOME ${PATH} $(id) `id` $((1+1))"},
+	    {"SP_SLASH", "\\ \\n \\\\ \\"},
+	    {"SP_DASH", "-n"},
+	    {"SP_GLOB", "* ? [a-z] ~ {a,b} !x #y"},
+	    {"SP_CONTROL", "\x01\x02\t\r\x1b[31m\x7f"},
+	    {"SP_UTF8", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+	    {"SP_LATIN", "\xe9\xff\xfe"},
+	    {"SP_JSON", "{\"a\": [\"\\u0000\", \"\\n\", null]}"},
+	    {"SP_PEM", "-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n"},
+	    {"SP_EQUALS", "a=b=="},
+	    {"SP_HERE", "E-ID\nEOF\n'\n"},
+	    {"lower_case", "lower"},
 	};
-	static const struct sp_env evil = { "SP_EVIL", NULL };
+	static const struct sp_env evil = {"SP_EVIL", NULL};
 
 	SP_REQUIRE(every_way(t, vars, SP_COUNT(vars)));
-	env_arrive(t, sp_case_sandbox(t), vars, SP_COUNT(vars), &evil, 1, SP_HERE,
-		   "what a value says is not done");
+	sp_vars_arrive(t, sp_case_sandbox(t), vars, SP_COUNT(vars), &evil, 1, SP_HERE,
+		       "what a value says is not done");
 }
 
 void env_value_many(struct sp_case *t)
@@ -78,8 +78,8 @@ void env_value_many(struct sp_case *t)
 	}
 	memset(big, 'b', 100 * 1024);
 	for (size_t i = 0; i < SP_COUNT(vars); i++)
-		vars[i] = (struct sp_env){ sp_case_format(t, "SP_V%zu", i),
-					   sp_case_format(t, "value %zu '\n", i * 7919) };
+		vars[i] = (struct sp_env){sp_case_format(t, "SP_V%zu", i),
+					  sp_case_format(t, "value %zu '\n", i * 7919)};
 	vars[50].value = big;
 	every_way(t, vars, SP_COUNT(vars));
 }
@@ -97,12 +97,12 @@ static void refused_or_whole(struct sp_case *t, const struct sp_env *vars, size_
 	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
 	struct sp_mark mark SP_MARK = SP_MARK_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	const struct sp_env before = { "SP_BEFORE", "b" };
+	const struct sp_env before = {"SP_BEFORE", "b"};
 	int rc;
 
 	SP_REQUIRE(sandbox && sp_mark_make(t, sandbox, "ran", &mark));
-	SP_REQUIRE(env_set_ok(t, sandbox, &before, 1, SP_HERE, "env_set"));
-	options.command = sp_case_format(t, "%s; %s", mark.shell, env_command(t, vars, n));
+	SP_REQUIRE(sp_vars_set(t, sandbox, &before, 1, SP_HERE, "env_set"));
+	options.command = sp_case_format(t, "%s; %s", mark.shell, sp_vars_command(t, vars, n));
 	options.env = vars;
 	options.n_env = n;
 	options.cancel = sp_case_cancel(t);
@@ -111,8 +111,8 @@ static void refused_or_whole(struct sp_case *t, const struct sp_env *vars, size_
 		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "exec with more than can be handed over");
 		SP_REQUIRE(sp_mark_check(&mark, false, SP_HERE, "the effect of a refused command"));
 	} else {
-		SP_REQUIRE(env_found(t, (char *)result.stdout_bytes.data, vars, n, SP_HERE,
-				     "accepted variables"));
+		SP_REQUIRE(sp_vars_found(t, (char *)result.stdout_bytes.data, vars, n, SP_HERE,
+					 "accepted variables"));
 	}
 	err = (struct sp_error)SP_ERROR_INIT;
 	rc = sp_sandbox_env_set(sandbox, vars, n, sp_case_cancel(t), &err);
@@ -120,18 +120,18 @@ static void refused_or_whole(struct sp_case *t, const struct sp_env *vars, size_
 		SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set of more than can be handed over");
 	else
 		SP_REQUIRE(
-			env_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "accepted by env_set"));
+		    sp_vars_arrive(t, sandbox, NULL, 0, vars, n, SP_HERE, "accepted by env_set"));
 	SP_REQUIRE(sp_sh_ok(t, sandbox, "env true"));
-	env_arrive(t, sandbox, NULL, 0, &before, 1, SP_HERE, "what was set before");
+	sp_vars_arrive(t, sandbox, NULL, 0, &before, 1, SP_HERE, "what was set before");
 }
 
 void env_value_too_long(struct sp_case *t)
 {
-	static const size_t lengths[] = { KERNEL_MAX, 1024 * 1024 };
+	static const size_t lengths[] = {KERNEL_MAX, 1024 * 1024};
 
 	for (size_t i = 0; i < SP_COUNT(lengths) && !sp_case_failed(t); i++) {
 		char *value SP_FREE = calloc(1, lengths[i] + 1);
-		const struct sp_env var = { "SP_LONG", value };
+		const struct sp_env var = {"SP_LONG", value};
 
 		if (!value) {
 			sp_case_error(t, SP_HERE, "out of memory");
@@ -154,6 +154,6 @@ void env_value_too_much(struct sp_case *t)
 	}
 	memset(value, 'm', 100 * 1024);
 	for (size_t i = 0; i < SP_COUNT(vars); i++)
-		vars[i] = (struct sp_env){ sp_case_format(t, "SP_M%zu", i), value };
+		vars[i] = (struct sp_env){sp_case_format(t, "SP_M%zu", i), value};
 	refused_or_whole(t, vars, SP_COUNT(vars));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <suites/env/scene.h>
+#include <witness/vars.h>
 
 #include <stdlib.h>
 
@@ -9,23 +9,23 @@
 /* More than this are compared as one. */
 #define ONE_BY_ONE 24
 
-const char *env_command(struct sp_case *t, const struct sp_env *expected, size_t n)
+const char *sp_vars_command(struct sp_case *t, const struct sp_env *expected, size_t n)
 {
 	const char *names = "";
 
 	if (n > ONE_BY_ONE) {
 		for (size_t i = 0; i < n; i++)
 			names = sp_case_format(t, "%s -e '^%s='", names, expected[i].name);
-		return sp_case_format(
-			t, "export LC_ALL=C; env -0 | grep -az%s | sort -z | cksum", names);
+		return sp_case_format(t, "export LC_ALL=C; env -0 | grep -az%s | sort -z | cksum",
+				      names);
 	}
 	for (size_t i = 0; i < n; i++)
 		names = sp_case_format(t, "%s %s", names, expected[i].name);
-	return sp_case_format(
-		t, "for n in%s; do env -0 | LC_ALL=C grep -az \"^$n=\" | cksum; done", names);
+	return sp_case_format(t, "for n in%s; do env -0 | LC_ALL=C grep -az \"^$n=\" | cksum; done",
+			      names);
 }
 
-/* One line of env_command(). */
+/* One line of sp_vars_command(). */
 static const char *line_of(struct sp_case *t, const struct sp_env *var)
 {
 	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
@@ -61,15 +61,14 @@ static bool found_as_one(struct sp_case *t, const char *printed, const struct sp
 	free(lines);
 	if (printed)
 		(void)sscanf(printed, "%u %zu", &crc, &len);
-	return sp_check_str(t,
-			    sp_case_format(t, "crc %u length %zu", sp_cksum(whole.data, whole.len),
-					   whole.len),
-			    sp_case_format(t, "crc %u length %zu", crc, len), where,
-			    "%s: %zu variables as one", what, n);
+	return sp_check_str(
+	    t, sp_case_format(t, "crc %u length %zu", sp_cksum(whole.data, whole.len), whole.len),
+	    sp_case_format(t, "crc %u length %zu", crc, len), where, "%s: %zu variables as one",
+	    what, n);
 }
 
-bool env_found(struct sp_case *t, const char *printed, const struct sp_env *expected, size_t n,
-	       struct sp_where where, const char *what)
+bool sp_vars_found(struct sp_case *t, const char *printed, const struct sp_env *expected, size_t n,
+		   struct sp_where where, const char *what)
 {
 	const char *line = printed;
 
@@ -81,8 +80,8 @@ bool env_found(struct sp_case *t, const char *printed, const struct sp_env *expe
 		const char *found = "nothing";
 
 		if (line && sscanf(line, "%u %zu", &crc, &len) == 2)
-			found = sp_case_format(t, "%s: crc %u length %zu", expected[i].name, crc,
-					       len);
+			found =
+			    sp_case_format(t, "%s: crc %u length %zu", expected[i].name, crc, len);
 		if (!sp_check_str(t, line_of(t, &expected[i]), found, where, "%s: %s%s", what,
 				  expected[i].name, expected[i].value ? "" : " is absent"))
 			return false;
@@ -104,26 +103,27 @@ static struct sp_exec_options options_of(struct sp_case *t, const char *command,
 	return options;
 }
 
-bool env_arrive(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_env *given,
-		size_t n_given, const struct sp_env *expected, size_t n, struct sp_where where,
-		const char *what)
+bool sp_vars_arrive(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_env *given,
+		    size_t n_given, const struct sp_env *expected, size_t n, struct sp_where where,
+		    const char *what)
 {
 	struct sp_exec_options options =
-		options_of(t, env_command(t, expected, n), given, n_given);
+	    options_of(t, sp_vars_command(t, expected, n), given, n_given);
 	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	int rc = sp_sandbox_exec(sandbox, &options, &result, &err);
 
 	return sp_check_ok(t, rc, &err, where, "%s: exec answers", what) &&
-	       env_found(t, (char *)result.stdout_bytes.data, expected, n, where, what);
+	       sp_vars_found(t, (char *)result.stdout_bytes.data, expected, n, where, what);
 }
 
-bool env_arrive_spawned(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_env *given,
-			size_t n_given, const struct sp_env *expected, size_t n,
-			struct sp_where where, const char *what)
+bool sp_vars_arrive_spawned(struct sp_case *t, struct sp_sandbox *sandbox,
+			    const struct sp_env *given, size_t n_given,
+			    const struct sp_env *expected, size_t n, struct sp_where where,
+			    const char *what)
 {
 	struct sp_exec_options options =
-		options_of(t, env_command(t, expected, n), given, n_given);
+	    options_of(t, sp_vars_command(t, expected, n), given, n_given);
 	struct sp_bytes out SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	struct sp_spawned child SP_SPAWNED = SP_SPAWNED_INIT;
 	struct sp_exit exit;
@@ -131,11 +131,11 @@ bool env_arrive_spawned(struct sp_case *t, struct sp_sandbox *sandbox, const str
 	return sp_spawn_with(t, sandbox, &child, &options) &&
 	       sp_spawned_read(&child, SP_STDOUT, SP_BUF_LINE, &out) &&
 	       sp_spawned_wait(&child, &exit) &&
-	       env_found(t, (char *)out.data, expected, n, where, what);
+	       sp_vars_found(t, (char *)out.data, expected, n, where, what);
 }
 
-bool env_set_ok(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_env *env, size_t n,
-		struct sp_where where, const char *what)
+bool sp_vars_set(struct sp_case *t, struct sp_sandbox *sandbox, const struct sp_env *env, size_t n,
+		 struct sp_where where, const char *what)
 {
 	struct sp_error err = SP_ERROR_INIT;
 	int rc = sp_sandbox_env_set(sandbox, env, n, sp_case_cancel(t), &err);
@@ -157,8 +157,8 @@ static int run_set(void *arg, struct sp_cancel *cancel, struct sp_call_result *r
 	return sp_sandbox_env_set(set.sandbox, set.var, 1, cancel, &result->err);
 }
 
-struct sp_call *env_set_call(struct sp_case *t, struct sp_sandbox *sandbox,
-			     const struct sp_env *var)
+struct sp_call *sp_vars_set_call(struct sp_case *t, struct sp_sandbox *sandbox,
+				 const struct sp_env *var)
 {
 	struct set *set = malloc(sizeof(*set));
 	struct sp_call *call;
@@ -167,29 +167,30 @@ struct sp_call *env_set_call(struct sp_case *t, struct sp_sandbox *sandbox,
 		sp_case_error(t, SP_HERE, "no memory for a call");
 		return NULL;
 	}
-	*set = (struct set){ sandbox, var };
+	*set = (struct set){sandbox, var};
 	call = sp_call_start(t, run_set, set);
 	if (!call)
 		free(set);
 	return call;
 }
 
-void env_secret_make(struct sp_case *t, struct env_secret *secret)
+void sp_secret_make(struct sp_case *t, struct sp_secret *secret)
 {
 	sp_canary_make(t, &secret->canary);
 	secret->value =
-		sp_case_format(t, "p'\"$(id) %%/+&\\\xc3\xa9\n%s=!`x`\t'", secret->canary.text);
+	    sp_case_format(t, "p'\"$(id) %%/+&\\\xc3\xa9\n%s=!`x`\t'", secret->canary.text);
 }
 
-bool env_check_no_file(struct sp_case *t, struct sp_sandbox *sandbox,
-		       const struct env_secret *secret, struct sp_where where, const char *what)
+bool sp_secret_check_no_file(struct sp_case *t, struct sp_sandbox *sandbox,
+			     const struct sp_secret *secret, struct sp_where where,
+			     const char *what)
 {
 	const char *files = sp_search_files(t, sandbox, &secret->canary);
 
 	return files && sp_check_str(t, "", files, where, "%s: files that hold the secret", what);
 }
 
-bool env_outside_memory(struct sp_case *t, const char *files)
+bool sp_secret_outside_memory(struct sp_case *t, const char *files)
 {
 	const char *memory = sp_case_capabilities(t)->memory_dir;
 	size_t len = memory ? strlen(memory) : 0;
@@ -203,7 +204,7 @@ bool env_outside_memory(struct sp_case *t, const char *files)
 	return false;
 }
 
-struct sp_sandbox env_create(struct sp_case *t, const struct sp_env *env, size_t n)
+struct sp_sandbox sp_vars_create(struct sp_case *t, const struct sp_env *env, size_t n)
 {
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
 	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
@@ -220,20 +221,21 @@ struct sp_sandbox env_create(struct sp_case *t, const struct sp_env *env, size_t
 	return sandbox;
 }
 
-bool env_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct env_holder *holder)
+bool sp_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_holder *holder)
 {
-	struct sp_env var = { "SP_HELD", NULL };
+	struct sp_env var = {"SP_HELD", NULL};
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_fifo fifo;
 	const char *line;
 
-	env_secret_make(t, &holder->secret);
+	sp_secret_make(t, &holder->secret);
 	var.value = holder->secret.value;
 	if (!sp_place_open(t, sandbox, "held", &holder->place) ||
 	    !sp_fifo_make(&holder->place, "told", &fifo))
 		return false;
-	options.command = sp_case_format(t, "{ echo $$ $(%s); } >%s; exec sh -c '%s'",
-					 env_command(t, &var, 1), fifo.path, holder->place.hold);
+	options.command =
+	    sp_case_format(t, "{ echo $$ $(%s); } >%s; exec sh -c '%s'",
+			   sp_vars_command(t, &var, 1), fifo.path, holder->place.hold);
 	options.env = &var;
 	options.n_env = 1;
 	if (!sp_spawn_with(t, sandbox, &holder->child, &options))
@@ -242,11 +244,11 @@ bool env_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct env_
 	if (!line)
 		return false;
 	holder->pid = sp_case_format(t, "%.*s", (int)strcspn(line, " "), line);
-	return env_found(t, line + strcspn(line, " "), &var, 1, SP_HERE,
-			 "a spawned command's own variable");
+	return sp_vars_found(t, line + strcspn(line, " "), &var, 1, SP_HERE,
+			     "a spawned command's own variable");
 }
 
-void env_holder_done(struct env_holder *holder)
+void sp_holder_done(struct sp_holder *holder)
 {
 	sp_spawned_done(&holder->child);
 	sp_place_close(&holder->place);

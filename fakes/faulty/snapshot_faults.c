@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults of the snapshot suite: replaced steps of the Render provider, then faults of any provider.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tables.h"
+#include "wrap.h"
+
+/* ---- Steps ---- */
+
+/* One file a command, so that no later command hides it. */
+static void env_on_disk(struct sp_render_steps *steps)
+{
+	steps->shell.load_overlay = "[[ ! -e @D@/env ]]||{ . @D@/env;"
+				    "command -p cp -- @D@/env /var/tmp/tsai-env.@ID@;};";
+}
+
+static void call_on_disk(struct sp_render_steps *steps)
+{
+	steps->shell.load_call_env = ". @D@/@ID@.env;command -p mv -- @D@/@ID@.env /var/tmp/;";
+}
+
+static void leaves_old_file(struct sp_render_steps *steps)
+{
+	steps->snapshot_wake = "true";
+}
+
+static void wakes_nobody(struct sp_render_steps *steps)
+{
+	steps->snapshot_wake = "";
+}
+
+static void always_hides(struct sp_render_steps *steps)
+{
+	steps->snapshot_wake = "command -p rm -rf -- /tmp/tsai @D@/env";
+}
+
+static void hides_nothing(struct sp_render_steps *steps)
+{
+	steps->snapshot_hide = "true";
+}
+
+static void not_alone(struct sp_render_steps *steps)
+{
+	steps->snapshot_alone = false;
+}
+
+static void no_write_back(struct sp_render_steps *steps)
+{
+	steps->snapshot_writes_back = false;
+}
+
+static void lost_by_write_back(struct sp_render_steps *steps)
+{
+	steps->snapshot_outlives_write_back = false;
+}
+
+static void failed_stays(struct sp_render_steps *steps)
+{
+	steps->snapshot_cleans_up = false;
+}
+
+static void loses_policy(struct sp_render_steps *steps)
+{
+	steps->restore_sends_policy = false;
+}
+
+static char *uncut_name(const char *label)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "tsai-%s", label ? label : "none") < 0 ? NULL : name;
+}
+
+static void label_uncut(struct sp_render_steps *steps)
+{
+	steps->snapshot_name = uncut_name;
+}
+
+static char *bytes_name(const char *label)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "tsai-%.59s", label ? label : "none") < 0 ? NULL : name;
+}
+
+static void label_by_bytes(struct sp_render_steps *steps)
+{
+	steps->snapshot_name = bytes_name;
+}
+
+/* ---- Any provider ---- */
+
+static int empty_restore(struct sp_provider *inner, const char *snapshot_id SP_UNUSED,
+			 const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			 struct sp_error *err)
+{
+	return sp_provider_create(inner, options, ret_inner, err);
+}
+static const struct fault_hooks restores_empty = {.restore = empty_restore};
+FAULT_WRAP(wrap_restores_empty, restores_empty)
+
+static int bare_restore(struct sp_provider *inner, const char *snapshot_id,
+			const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			struct sp_error *err)
+{
+	struct sp_create_options changed = *options;
+
+	changed.env = NULL;
+	changed.n_env = 0;
+	return sp_provider_restore(inner, snapshot_id, &changed, ret_inner, err);
+}
+static const struct fault_hooks loses_env = {.restore = bare_restore};
+FAULT_WRAP(wrap_loses_env, loses_env)
+
+/* Whatever goes wrong, the caller gets a sandbox. */
+static int falls_back_restore(struct sp_provider *inner, const char *snapshot_id,
+			      const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			      struct sp_error *err)
+{
+	int rc = sp_provider_restore(inner, snapshot_id, options, ret_inner, err);
+
+	return rc ? sp_provider_create(inner, options, ret_inner, err) : 0;
+}
+static const struct fault_hooks falls_back = {.restore = falls_back_restore};
+FAULT_WRAP(wrap_falls_back, falls_back)
+
+/* Restore in place: the first sandbox that lives. */
+static int in_place_restore(struct sp_provider *inner, const char *snapshot_id,
+			    const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			    struct sp_error *err)
+{
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+	int rc = sp_provider_list(inner, &list, options->cancel, err);
+
+	if (rc || !list.len)
+		return rc ? rc : sp_provider_restore(inner, snapshot_id, options, ret_inner, err);
+	return sp_provider_resume(inner, list.ids[0], ret_inner, options->cancel, err);
+}
+static const struct fault_hooks is_source = {.restore = in_place_restore};
+FAULT_WRAP(wrap_is_source, is_source)
+
+static int noop_delete(struct sp_provider *inner SP_UNUSED, const char *snapshot_id SP_UNUSED,
+		       struct sp_cancel *cancel SP_UNUSED, struct sp_error *err SP_UNUSED)
+{
+	return 0;
+}
+static const struct fault_hooks delete_noop = {.snapshot_delete = noop_delete};
+FAULT_WRAP(wrap_delete_noop, delete_noop)
+
+static int silent_snapshot(struct fault_sandbox *sandbox, const char *label,
+			   struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			   struct sp_error *err)
+{
+	if (!sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err))
+		return 0;
+	ret_ref->id = strdup("none/none");
+	return ret_ref->id ? 0 : sp_error_set(err, SP_INTERNAL, "no memory for a fault");
+}
+static const struct fault_hooks error_silent = {.snapshot = silent_snapshot};
+FAULT_WRAP(wrap_error_silent, error_silent)
+
+static int cut_snapshot(struct fault_sandbox *sandbox, const char *label,
+			struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			struct sp_error *err)
+{
+	int rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+
+	if (!rc && ret_ref->label && strlen(ret_ref->label) > 59)
+		ret_ref->label[59] = '\0';
+	return rc;
+}
+static const struct fault_hooks label_cut = {.snapshot = cut_snapshot};
+FAULT_WRAP(wrap_label_cut, label_cut)
+
+/* Storage by the stored name: who has the name has the snapshot. `data`: "ID LABEL". */
+static int by_label_snapshot(struct fault_sandbox *sandbox, const char *label,
+			     struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			     struct sp_error *err)
+{
+	char *known = sandbox->data;
+	size_t id_len = known ? strcspn(known, " ") : 0;
+	int rc;
+
+	if (known && label && !strncmp(known + id_len + 1, label, 59)) {
+		ret_ref->id = strndup(known, id_len);
+		ret_ref->label = strdup(label);
+		return 0;
+	}
+	rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+	if (rc || !label)
+		return rc;
+	free(known);
+	if (asprintf((char **)&sandbox->data, "%s %s", ret_ref->id, label) < 0)
+		sandbox->data = NULL;
+	return 0;
+}
+static const struct fault_hooks by_label = {.snapshot = by_label_snapshot};
+FAULT_WRAP(wrap_by_label, by_label)
+
+static void claim_lock(struct sp_capabilities *capabilities)
+{
+	capabilities->snapshot_lock = true;
+}
+static const struct fault_hooks lock_claimed = {.capabilities = claim_lock};
+FAULT_WRAP(wrap_lock_claimed, lock_claimed)
+
+#define COMMON(id_, clause_, summary_, sources_, ...)                                              \
+	.version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,          \
+	.clause = "snapshot " clause_, .cases = FAULT_LIST(__VA_ARGS__)
+#define STEP(change_, ...)                                                                         \
+	{                                                                                          \
+		COMMON(__VA_ARGS__), .seam = SP_FAULT_RENDER_STEP, .change_steps = change_         \
+	}
+#define CALL(name_, ...)                                                                           \
+	{                                                                                          \
+		COMMON(__VA_ARGS__), .seam = SP_FAULT_PROVIDER, .wrap_provider = wrap_##name_      \
+	}
+
+static const struct sp_fault faults[] = {
+    STEP(env_on_disk, "snapshot-env-on-disk", "S2", "The sandbox's variables lie on the disk.",
+	 FAULT_LIST("contract:C102", "contract:C103", "field:S02", "render:8"),
+	 "snapshot.exclude.overlay", "snapshot.exclude.restored", "snapshot.foreign.filesystem"),
+    STEP(call_on_disk, "snapshot-call-on-disk", "S2",
+	 "A running command's own variables lie in a file on the disk.",
+	 FAULT_LIST("contract:C104", "render:11"), "snapshot.exclude.call"),
+    STEP(leaves_old_file, "snapshot-leaves-old-file", "S2",
+	 "What an older version left on the disk stays there.", FAULT_LIST("render:14"),
+	 "snapshot.exclude.old-overlay"),
+    STEP(wakes_nobody, "snapshot-wakes-nobody", "S4",
+	 "A snapshot is asked for without a command before it.",
+	 FAULT_LIST("contract:C121", "render:14"), "snapshot.take.wakes"),
+    STEP(always_hides, "snapshot-always-hides", "S3",
+	 "The variables are taken out for every capture.", FAULT_LIST("contract:C109"),
+	 "snapshot.foreign.in-place"),
+    STEP(hides_nothing, "snapshot-hides-nothing", "S3",
+	 "The variables stay in memory while it is captured.",
+	 FAULT_LIST("contract:C102", "render:10"), "snapshot.runtime.foreign-locked",
+	 "snapshot.runtime.foreign"),
+    STEP(not_alone, "snapshot-not-alone", "S3", "Commands start while the variables are away.",
+	 FAULT_LIST("contract:C109", "render:12"), "snapshot.runtime.commands-wait"),
+    STEP(no_write_back, "snapshot-forgets-to-write-back", "S3",
+	 "The variables are not put back after a capture.", FAULT_LIST("render:10"),
+	 "snapshot.runtime.written-back"),
+    STEP(lost_by_write_back, "snapshot-lost-by-write-back", "S3",
+	 "A failed write-back is the snapshot's answer.", FAULT_LIST("contract:C120", "render:13"),
+	 "snapshot.runtime.write-back-fails"),
+    STEP(label_uncut, "snapshot-label-uncut", "S5", "A label is sent as it is.",
+	 FAULT_LIST("contract:C117", "render:23"), "snapshot.label.lengths"),
+    STEP(label_by_bytes, "snapshot-label-cut-by-bytes", "S5",
+	 "A label is cut after 59 bytes, wherever that is.",
+	 FAULT_LIST("contract:C119", "render:23"), "snapshot.label.characters"),
+    STEP(loses_policy, "snapshot-restore-loses-policy", "S6",
+	 "A restore does not send the network policy.", FAULT_LIST("contract:C125", "render:24"),
+	 "snapshot.restore.policy"),
+    STEP(failed_stays, "snapshot-failed-stays", "S8",
+	 "A snapshot that failed, or that nobody waits for, is left.",
+	 FAULT_LIST("field:S14", "contract:C126"), "snapshot.fail.capture", "snapshot.fail.abort",
+	 "snapshot.fail.dying"),
+    CALL(restores_empty, "snapshot-restores-empty", "S1", "A restore gives an empty sandbox.",
+	 FAULT_LIST("field:S07", "field:S10"), "snapshot.take.round-trip"),
+    CALL(lock_claimed, "snapshot-lock-claimed", "S3",
+	 "A lock in the sandbox is declared and there is none.", FAULT_LIST("contract:C103"),
+	 "snapshot.runtime.foreign-declared"),
+    CALL(label_cut, "snapshot-label-cut-in-reference", "S5", "The reference has the cut label.",
+	 FAULT_LIST("contract:C117", "render:23"), "snapshot.label.lengths"),
+    CALL(by_label, "snapshot-by-label", "S5", "Snapshots with one stored name are one.",
+	 FAULT_LIST("contract:C118", "field:S15"), "snapshot.label.same",
+	 "snapshot.label.same-start"),
+    CALL(loses_env, "snapshot-restore-loses-env", "S6",
+	 "The variables of a restore reach no command.", FAULT_LIST("contract:C100", "render:24"),
+	 "snapshot.restore.today"),
+    CALL(is_source, "snapshot-restore-is-source", "S7",
+	 "A restore gives a sandbox that is there already.", FAULT_LIST("field:S20"),
+	 "snapshot.restore.independent"),
+    CALL(falls_back, "snapshot-restore-falls-back", "S7",
+	 "A restore that fails gives an empty sandbox.", FAULT_LIST("field:S10"),
+	 "snapshot.restore.unknown", "snapshot.fail.restore"),
+    CALL(delete_noop, "snapshot-delete-noop", "S7",
+	 "Deleting a snapshot answers success and deletes nothing.", FAULT_LIST("field:S21"),
+	 "snapshot.delete.idempotent"),
+    CALL(error_silent, "snapshot-error-silent", "S8",
+	 "A snapshot that could not be taken answers success.", FAULT_LIST("field:S14"),
+	 "snapshot.fail.gone", "snapshot.fail.dying"),
+};
+
+FAULT_TABLE(fault_snapshot, faults);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* S8: what fails leaves nothing behind, and the sandbox as it was. */
+#include <suites/snapshot/cases.h>
+#include <suites/snapshot/scene.h>
+
+/* After a failure: no snapshot, and a sandbox that works and has its variables. */
+static bool as_before(struct snap_scene *s, const char *what)
+{
+	return snap_check_count(s->t, 0, SP_HERE, what) &&
+	       sp_vars_arrive(s->t, s->sandbox, NULL, 0, &s->var, 1, SP_HERE, what);
+}
+
+void snap_fail_capture(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+
+	SP_REQUIRE(snap_scene_open(t, &s));
+	for (int i = 0; i < 2; i++) {
+		struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+		struct sp_call_result *result;
+
+		SP_REQUIRE(i ? snap_fail(t, SP_STEP_SNAPSHOT, SP_FAIL_STATUS, 500)
+			     : snap_fail(t, SP_STEP_CAPTURE, SP_FAIL_DISK_FULL, 0));
+		SP_REQUIRE(snap_start(&s, &call));
+		result = snap_joined(&call);
+		SP_REQUIRE(SP_CHECK(t, result->rc != 0 && !s.n_refs,
+				    "a failed capture is an error without a reference"));
+		SP_REQUIRE(sp_search_check_error(t, &s.secret.canary, &result->err, SP_HERE,
+						 "a failed capture"));
+		SP_REQUIRE(as_before(&s, "after a failed capture"));
+	}
+	SP_REQUIRE(snap_take(&s, "again"));
+	snap_check_count(t, 1, SP_HERE, "snapshots after the next try");
+}
+
+void snap_fail_abort(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_call_result *result;
+
+	SP_REQUIRE(snap_scene_open(t, &s) && snap_other(&s));
+	SP_REQUIRE(sp_gate_shut(t, s.sandbox, SP_STEP_CAPTURE, SP_BEFORE, &gate));
+	SP_REQUIRE(snap_start(&s, &call) && sp_gate_await(&gate));
+	sp_call_abort(call.call, "no longer wanted");
+	(void)sp_rounds_done(t, &s.other, call.call);
+	SP_REQUIRE(sp_gate_open(&gate));
+	result = snap_joined(&call);
+	SP_REQUIRE(SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err, "an aborted snapshot"));
+	as_before(&s, "after an aborted snapshot");
+}
+
+void snap_fail_restore(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct sp_sandbox none SP_HANDLE = SP_SANDBOX_INIT, whole SP_HANDLE = SP_SANDBOX_INIT;
+	size_t snapshots, before, after;
+	struct sp_error err = SP_ERROR_INIT;
+	const char *ref;
+	int rc;
+
+	SP_REQUIRE(snap_scene_open(t, &s));
+	ref = snap_take(&s, "restore");
+	SP_REQUIRE(ref && snap_count(t, &snapshots, &before));
+	SP_REQUIRE(snap_fail(t, SP_STEP_RESTORE, SP_FAIL_DISK_FULL, 0));
+	none = snap_restore(t, ref, &s.var, 1, SP_NETWORK_DEFAULT, &rc, &err);
+	SP_REQUIRE(SP_CHECK(t, rc != 0, "a restore that does not fit is an error"));
+	SP_REQUIRE(sp_search_check_error(t, &s.secret.canary, &err, SP_HERE, "a failed restore"));
+	SP_REQUIRE(snap_count(t, &snapshots, &after));
+	SP_REQUIRE(SP_CHECK_INT(t, (long long)before, (long long)after,
+				"sandboxes after a failed restore"));
+	SP_REQUIRE(SP_CHECK_INT(t, 1, (long long)snapshots, "snapshots after a failed restore"));
+	whole = snap_restore_ok(t, ref, &s.var, 1);
+	SP_REQUIRE(whole.ops &&
+		   sp_vars_arrive(t, &whole, NULL, 0, &s.var, 1, SP_HERE, "the next try"));
+	snap_destroy(t, &whole);
+}
+
+/* A snapshot of what is no longer there: `state` by control. */
+static void gone(struct sp_case *t, const char *state)
+{
+	struct sp_control *control = sp_case_control(t);
+	struct sp_sandbox sandbox SP_HANDLE = sp_vars_create(t, NULL, 0);
+	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	SP_REQUIRE(sandbox.ops);
+	rc = control->ops->set_state(control->self, sp_sandbox_id(&sandbox), state, &err);
+	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "control makes the sandbox %s", state));
+	rc = sp_sandbox_snapshot(&sandbox, "gone", &ref, sp_case_cancel(t), &err);
+	SP_REQUIRE(SP_CHECK_CODE(t, SP_GONE, rc, &err, "snapshot of a sandbox that is %s", state));
+	SP_REQUIRE(snap_check_count(t, 0, SP_HERE, "snapshots of what is gone"));
+	rc = sp_sandbox_destroy(&sandbox, sp_case_cancel(t), &err);
+	SP_CHECK_OK(t, rc, &err, "destroy");
+}
+
+void snap_fail_gone(struct sp_case *t)
+{
+	gone(t, "terminated");
+	if (!sp_case_failed(t))
+		gone(t, "errored");
+}
+
+/* It is destroyed while its capture is held. */
+void snap_fail_dying(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+	struct sp_call *destroy SP_CALL = NULL;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_call_result *result;
+
+	SP_REQUIRE(snap_scene_open(t, &s) && snap_other(&s));
+	SP_REQUIRE(sp_gate_shut(t, s.sandbox, SP_STEP_CAPTURE, SP_BEFORE, &gate));
+	SP_REQUIRE(snap_start(&s, &call) && sp_gate_await(&gate));
+	destroy = sp_call_destroy(t, &s.other);
+	SP_REQUIRE(destroy && sp_gate_open(&gate));
+	result = sp_call_join(destroy);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "destroy during a capture"));
+	result = snap_joined(&call);
+	SP_REQUIRE(
+	    SP_CHECK(t, (result->rc != 0) == !s.n_refs,
+		     "a snapshot of a dying sandbox is whole, or an error without a reference"));
+	SP_REQUIRE(snap_check_count(t, s.n_refs, SP_HERE, "snapshots that nobody knows of"));
+}
