@@ -21,7 +21,7 @@
 /* Appends one pattern for grep. A bracket keeps the pattern from matching its own text. */
 static void add_pattern(struct sp_buf *out, const char *text, size_t len)
 {
-	sp_buf_adds(out, " -e '");
+	sp_buf_adds(out, " -e \"");
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '+')
 			sp_buf_adds(out, "[+-]");
@@ -32,7 +32,7 @@ static void add_pattern(struct sp_buf *out, const char *text, size_t len)
 		else
 			sp_buf_addc(out, text[i]);
 	}
-	sp_buf_addc(out, '\'');
+	sp_buf_addc(out, '"');
 }
 
 static void add_base64_patterns(struct sp_buf *out, const char *text, size_t len)
@@ -50,7 +50,7 @@ static void add_base64_patterns(struct sp_buf *out, const char *text, size_t len
 
 static void add_hex_pattern(struct sp_buf *out, const char *text, size_t len)
 {
-	sp_buf_adds(out, " -e '");
+	sp_buf_adds(out, " -e \"");
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 		const char digits[] = {"0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]};
@@ -65,7 +65,7 @@ static void add_hex_pattern(struct sp_buf *out, const char *text, size_t len)
 		if (i == 0)
 			sp_buf_adds(out, "[ ]*");
 	}
-	sp_buf_addc(out, '\'');
+	sp_buf_addc(out, '"');
 }
 
 /* A canary is letters and digits, so its quoted, URL and JSON forms are the text itself. */
@@ -127,10 +127,16 @@ const char *sp_search_files(struct sp_case *t, struct sp_sandbox *sandbox,
 	/* In the form that is hardest to find, not at the start of anything. */
 	sp_buf_add_base64(&plant, sp_case_format(t, "ab%scd", decoy.text), SP_CANARY_LEN + 4);
 	planted = sp_case_format(t, "%s/search-%s", root, sp_case_unique(t));
+	/*
+	 * find takes a device that is mounted over a file for the file: it is told apart before
+	 * anybody reads it.
+	 */
 	found = sp_sh_out(t, sandbox,
 			  "printf 'x%%s\\n' '%s' >'%s'; LC_ALL=C find %s '%s' \"${HOME:-/root}\" "
-			  "-xdev -type f "
-			  "-size -65536k -exec grep -la%s {} + 2>/dev/null | sort -u; rm -f '%s'",
+			  "-xdev -type f -size -65536k -exec sh -c '"
+			  "n=$#; while [ $n -gt 0 ]; do [ ! -f \"$1\" ] || set -- \"$@\" \"$1\"; "
+			  "shift; n=$((n-1)); done; [ $# = 0 ] || exec grep -la%s -- \"$@\"' "
+			  "sh {} + 2>/dev/null | sort -u; rm -f '%s'",
 			  sp_buf_str(&plant), planted, isolated ? PLACES : "", root,
 			  sp_buf_str(&patterns), planted);
 	return found ? without_planted(t, found, planted) : NULL;
