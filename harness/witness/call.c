@@ -3,9 +3,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <base/buf.h>
+#include <base/files.h>
 #include <witness/call.h>
 
 struct sp_call {
@@ -22,6 +26,8 @@ struct sp_call {
 	size_t max;
 
 	pthread_t thread;
+	/* The kernel's number of the thread; 0 until it runs. */
+	atomic_int tid;
 	bool joined;
 	atomic_bool answered;
 	/* Readable once the call has answered. */
@@ -33,6 +39,7 @@ static void *thread_main(void *arg)
 {
 	struct sp_call *call = arg;
 
+	atomic_store(&call->tid, gettid());
 	call->result.rc = call->fn(call->arg ? call->arg : call, call->cancel, &call->result);
 	atomic_store(&call->answered, true);
 	eventfd_write(call->done_fd, 1);
@@ -223,6 +230,20 @@ struct sp_call *sp_call_destroy(struct sp_case *t, struct sp_sandbox *sandbox)
 bool sp_call_pending(struct sp_call *call)
 {
 	return call && !atomic_load(&call->answered);
+}
+
+bool sp_call_asleep(struct sp_call *call)
+{
+	struct sp_bytes stat SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	int tid = call ? atomic_load(&call->tid) : 0;
+	const char *name_end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	if (!tid || !sp_call_pending(call) || sp_read_file(path, 4096, &stat, NULL))
+		return false;
+	name_end = strrchr((const char *)stat.data, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'S' && sp_call_pending(call);
 }
 
 void sp_call_abort(struct sp_call *call, const char *reason)

@@ -67,6 +67,11 @@ struct sp_call *sp_call_destroy(struct sp_case *t, struct sp_sandbox *sandbox);
 
 /* True until the call has answered. */
 bool sp_call_pending(struct sp_call *call);
+/*
+ * True while the call is pending and its thread sleeps: it has come to where it waits. For calls
+ * whose rounds cost less than the start of a thread.
+ */
+bool sp_call_asleep(struct sp_call *call);
 /* Aborts the call's own cancel. */
 void sp_call_abort(struct sp_call *call, const char *reason);
 /* The call's own cancel, to set a deadline on it. Borrowed. */

@@ -3,6 +3,7 @@
 #include <witness/testing.h>
 
 #include <limits.h>
+#include <sched.h>
 
 #include <witness/count.h>
 #include <witness/fifo.h>
@@ -31,6 +32,25 @@ Test(call, is_pending_until_it_answers)
 	sp_write_all(fds[1], "x", 1);
 	cr_expect(sp_call_join(call)->rc == 7 && !sp_call_pending(call));
 	cr_expect(sp_call_join(call)->rc == 7, "a second join");
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Asleep is where it waits, and nowhere else. */
+Test(call, is_asleep_while_it_waits)
+{
+	struct sp_case *t CASE = case_new();
+	int fds[2];
+
+	cr_assert(!pipe(fds));
+	struct sp_call *call SP_CALL = sp_call_start(t, until_told, &fds[0]);
+
+	while (!sp_call_asleep(call))
+		sched_yield();
+	cr_expect(sp_call_pending(call), "who sleeps has not answered");
+	sp_write_all(fds[1], "x", 1);
+	cr_expect(sp_call_join(call)->rc == 7);
+	cr_expect(!sp_call_asleep(call) && !sp_call_asleep(NULL), "who has answered does not sleep");
 	close(fds[0]);
 	close(fds[1]);
 }
