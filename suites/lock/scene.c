@@ -35,7 +35,7 @@ bool lock_still_waits(struct sp_case *t, struct sp_lock *lock, struct sp_call *c
 {
 	const char *other = sp_case_unique(t);
 
-	/* A lock in this process is faster than the caller's thread: only rounds while it sleeps count. */
+	/* A lock in this process is faster than a thread: only rounds while it sleeps count. */
 	for (unsigned i = 0; i < sp_case_rounds(t) && sp_call_pending(call);) {
 		struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
 
