@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <cli/clauses.h>
 #include <cli/cli.h>
 
 #include <string.h>
@@ -77,6 +78,7 @@ static void show_case(struct page *page, const struct sp_suite *suite,
 	add_title(page, def->id);
 	sp_buf_addf(&text, "%s %s (%s)", suite->name, def->clause, cli_level_name(def->level));
 	add_field(page, "clause", sp_buf_str(&text));
+	add_field(page, "says", cli_clause_text(suite->name, def->clause));
 	add_field(page, "requirement", def->requirement);
 	add_field(page, "rationale", def->rationale);
 	add_field(page, "detection", def->detection);
@@ -134,22 +136,40 @@ static bool is_clause(const struct sp_suite *suite, const struct sp_case_def *de
 	return !strcmp(def->clause, name);
 }
 
+/* A clause by itself: its sentence, before its cases. */
+static void show_clause(struct page *page, const struct sp_suite *suite,
+			const struct sp_case_def *def)
+{
+	struct sp_buf title SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	sp_buf_addf(&title, "%s:%s", suite->name, def->clause);
+	add_title(page, sp_buf_str(&title));
+	add_field(page, "says", cli_clause_text(suite->name, def->clause));
+	sp_buf_addc(&page->out, '\n');
+}
+
 /* Shows every case of a name: an id, an alias or a clause. Returns how many. */
 static size_t show_cases(struct page *page, const char *name)
 {
 	size_t n, shown = 0;
 	const struct sp_suite *const *suites = cli_suites(&n);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		bool said = false;
+
 		for (size_t j = 0; j < suites[i]->n_cases; j++) {
 			const struct sp_case_def *def = &suites[i]->cases[j];
+			bool clause = is_clause(suites[i], def, name);
 
-			if (strcmp(def->id, name) && !is_alias(def, name) &&
-			    !is_clause(suites[i], def, name))
+			if (strcmp(def->id, name) && !is_alias(def, name) && !clause)
 				continue;
 			sp_buf_adds(&page->out, shown++ ? "\n" : "");
+			if (clause && !said)
+				show_clause(page, suites[i], def);
+			said = said || clause;
 			show_case(page, suites[i], def);
 		}
+	}
 	return shown;
 }
 

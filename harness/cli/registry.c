@@ -109,10 +109,12 @@ static const char *instead_of(enum sp_subject_kind kind, enum cli_scheme scheme)
 	case CLI_DRIVER:
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
-		return "a client of Render's API in any language can be tried against `sandproof "
-		       "fake-api` meanwhile";
+		if (kind != SP_SUBJECT_PROVIDER)
+			return "one in C can be added to harness/cli/registry_*.c meanwhile";
+		return "meanwhile put Render's sandbox API in front of the provider and name it as "
+		       "render:http://127.0.0.1:PORT/v1 (see `sandproof help providers`)";
 	case CLI_PLUGIN:
-		return "a provider in C can be added to harness/cli/registry_provider.c meanwhile";
+		return "one in C can be added to harness/cli/registry_*.c meanwhile";
 	case CLI_MEMORY:
 	case CLI_SQLITE:
 	case CLI_POSTGRES:

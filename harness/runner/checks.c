@@ -9,6 +9,7 @@
 #include <base/cleanup.h>
 
 #include "evidence.h"
+#include "worker.h"
 
 #define TEXT_CEILING (2UL * 1024 * 1024)
 
@@ -18,6 +19,36 @@ static char *redacted_copy(struct sp_case *t, const char *text, size_t max)
 
 	sp_show_plain(&out, t->redact, text, max);
 	return sp_buf_take(&out, NULL);
+}
+
+/*
+ * The names of sp_case_unique() are another's in each run. A message is what lists of
+ * known failures compare, so they become "r~" there; expected, actual and dialogue keep them.
+ */
+static char *steady(struct sp_case *t, char *message)
+{
+	const char *run_id = sp_worker_run_id(t->worker);
+	size_t len = run_id ? strlen(run_id) : 0;
+	char *from = message, *to = message;
+
+	while (message && len && *from) {
+		size_t digits = 0, more = 0;
+
+		if (*from == 'r' && !strncmp(from + 1, run_id, len) && from[1 + len] == 'p')
+			digits = strspn(from + len + 2, "0123456789");
+		if (digits && from[len + 2 + digits] == 'n')
+			more = strspn(from + len + 3 + digits, "0123456789");
+		if (more) {
+			*to++ = 'r';
+			*to++ = '~';
+			from += len + 3 + digits + more;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	if (message && len)
+		*to = '\0';
+	return message;
 }
 
 /* Decides, or adds to the dialogue when something else decided before. */
@@ -32,7 +63,7 @@ static void decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where w
 		t->decided = true;
 		t->verdict = verdict;
 		t->where = where;
-		t->message = redacted_copy(t, message, SP_MESSAGE_MAX);
+		t->message = steady(t, redacted_copy(t, message, SP_MESSAGE_MAX));
 		/* Expected and actual come redacted. */
 		t->expected = expected ? strdup(expected) : NULL;
 		t->actual = actual ? strdup(actual) : NULL;

@@ -124,6 +124,11 @@ void sp_worker_unique(struct sp_worker *w, char *buffer, size_t size)
 	snprintf(buffer, size, "r%sp%dn%u", w->options->run_id, (int)getpid(), ++w->unique);
 }
 
+const char *sp_worker_run_id(const struct sp_worker *w)
+{
+	return w ? w->options->run_id : NULL;
+}
+
 /* ---- becoming ---- */
 
 static void redirect(const char *log_path)

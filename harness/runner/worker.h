@@ -109,5 +109,7 @@ void sp_worker_leak_thing(struct sp_worker *w, const char *kind, const char *thi
 void sp_worker_secret(struct sp_worker *w, const char *secret);
 /* Next text of [a-z0-9] that nobody else uses. */
 void sp_worker_unique(struct sp_worker *w, char *buffer, size_t size);
+/* What all of these texts begin with, after an "r"; NULL for no worker. */
+const char *sp_worker_run_id(const struct sp_worker *w);
 
 #endif
