@@ -102,7 +102,7 @@ static const struct {
 	{ { "run", "--provider", "bsh" }, 2, "the nearest: bash", NULL },
 	{ { "run", "--provider", "driver:node x" }, 3, "not built yet", NULL },
 	{ { "run", "--suite", "kil" }, 2, "the nearest: kill", NULL },
-	{ { "run", "--suite", "snapshot" }, 3, "not built yet", NULL },
+	{ { "run", "--suite", "platform" }, 3, "not built yet", NULL },
 	{ { "run", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "run", "--tag", "no-such-tag" }, 2, "no-such-tag", NULL },
 	{ { "run", "--report", "junit" }, 2, "needs a path", NULL },

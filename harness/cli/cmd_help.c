@@ -55,10 +55,10 @@ static void add_providers(struct sp_buf *out)
 	sp_buf_adds(out, "\n--journal and --ensure take driver and plugin SPECs.\n"
 			 "Without any of them: --provider bash --store sqlite, as far as they are "
 			 "built.\n"
-			 "driver and plugin SPECs are not built yet: exit 3. Until then a provider "
-			 "in another\nlanguage is tried by putting Render's sandbox API in front of "
-			 "it (fakes/render-api/README.md\nlists the calls) and naming it: --provider "
-			 "render:http://127.0.0.1:PORT/v1\n");
+			 "driver and plugin SPECs are not built yet: exit 3. Until then a "
+			 "provider in another\nlanguage is tried by putting Render's sandbox API "
+			 "in front of it\n(fakes/render-api/README.md lists the calls) and naming "
+			 "it:\n--provider render:http://127.0.0.1:PORT/v1\n");
 }
 
 static void add_verdicts(struct sp_buf *out)
