@@ -22,6 +22,8 @@
 struct journal {
 	struct sp_journal_steps steps;
 	bool can_follow;
+	/* The declaration is known, and says that it cannot. */
+	bool cannot_follow;
 	enum sp_output output;
 };
 

@@ -192,6 +192,7 @@ int sp_journal_open(const struct sp_journal_open_options *options, struct sp_jou
 	*journal = (struct journal){
 		.steps = options->steps ? *options->steps : sp_journal_steps(),
 		.can_follow = caps && caps->background_processes && caps->killable_processes,
+		.cannot_follow = caps && !(caps->background_processes && caps->killable_processes),
 		.output = caps ? caps->output : SP_OUTPUT_UTF8,
 	};
 	*ret_journal = (struct sp_journal){ &ops, journal };

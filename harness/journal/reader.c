@@ -590,7 +590,7 @@ int journal_read(void *self, struct sp_sandbox *sandbox, const char *run_id, uin
 	if (!rc && from > JOURNAL_POSITION_MAX)
 		rc = sp_error_set(err, SP_INVALID, "a position of a journal is below 2^53");
 	/* A follower that nobody can end would stay in the sandbox. */
-	if (!rc && options.strategy == SP_JOURNAL_FOLLOW && !journal->can_follow)
+	if (!rc && options.strategy == SP_JOURNAL_FOLLOW && journal->cannot_follow)
 		rc = sp_error_set(err, SP_UNSUPPORTED,
 				  "following needs background processes that can be killed; read "
 				  "by polling");
