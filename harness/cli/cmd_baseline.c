@@ -62,6 +62,9 @@ static int write_list(const char *path, const struct sp_baseline *list,
 		return rc;
 	printf("%s: %zu added, %zu changed, %zu removed, %zu kept\n", path, changes.added,
 	       changes.changed, changes.removed, changes.kept);
+	if (!changes.added && !changes.changed && !changes.removed && !changes.kept)
+		puts("nothing to list: only failures and warnings of runs without a fault are; an "
+		     "error is never excused");
 	if (changes.added)
 		puts("say in each new line why the failure is known, and where that is tracked");
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "baseline.h"
 
+#include <errno.h>
+#include <unistd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +158,11 @@ int sp_baseline_read(const char *path, struct sp_baseline **ret_baseline, struct
 	struct sp_baseline *b;
 	int rc = sp_read_file(path, FILE_MAX, &bytes, err);
 
+	if (rc && access(path, F_OK) && errno == ENOENT)
+		return sp_error_set_errno(err, ENOENT,
+					  "there is no list %.300s; `baseline update RESULTS` "
+					  "makes one",
+					  path);
 	if (rc)
 		return rc;
 	b = calloc(1, sizeof(*b));
