@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens stores and locks. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -81,6 +82,7 @@ static int open_sqlite(enum sp_subject_kind kind, const struct cli_spec *spec,
 
 	options.path = spec->target ? spec->target : path;
 	options.beat_ms = OWN_BEAT_MS;
+	options.own_file = !spec->target;
 	if (!rc && kind == SP_SUBJECT_LOCK)
 		rc = sp_sqlite_lock_open(&options, &subject->lock, err);
 	else if (!rc)
@@ -119,6 +121,7 @@ static int open_postgres(enum sp_subject_kind kind, const struct cli_spec *spec,
 	int rc = spec->from_file ? read_conninfo(spec->target, &text, err) : 0;
 
 	options.conninfo = spec->from_file ? text : spec->target;
+	options.own_server = getenv("SANDPROOF_POSTGRES_DIR");
 	if (!rc && kind == SP_SUBJECT_LOCK)
 		rc = sp_postgres_lock_open(&options, &subject->lock, err);
 	else if (!rc)

@@ -73,7 +73,8 @@ static bool says(const PGconn *pg, const char *words)
 static int fail_connect(PGconn *pg, struct sp_error *err)
 {
 	enum sp_code code = SP_UNAVAILABLE;
-	const char *words = "there is no connection to the server; try again";
+	const char *words = "there is no connection to the server; see that it runs and that host, "
+			    "port and user of the connection text are right";
 
 	if (PQconnectionNeedsPassword(pg)) {
 		code = SP_DENIED;

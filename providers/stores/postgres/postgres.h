@@ -13,6 +13,12 @@ struct sp_postgres_options {
 	unsigned version;
 	/* Keywords or URL, as libpq takes them; no message ever holds a part of it. */
 	const char *conninfo;
+	/*
+	 * Folder of the socket of a server that is the caller's alone, or NULL: there its back
+	 * door may make trouble that stays when the process is killed (a closed database, another
+	 * version).
+	 */
+	const char *own_server;
 };
 
 #define SP_POSTGRES_OPTIONS_INIT                                                                   \

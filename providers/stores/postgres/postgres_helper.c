@@ -147,6 +147,31 @@ static void check_no_database(const char *conninfo)
 	       "a database that is not there is told", &err);
 }
 
+/* A run that is killed in the middle would leave it so. */
+static void check_trouble(const char *conninfo)
+{
+	static const enum sp_trouble kinds[] = {SP_TROUBLE_DOWN, SP_TROUBLE_NEWER};
+	const char *const own[] = {NULL, "/elsewhere", getenv("SANDPROOF_POSTGRES_DIR")};
+
+	for (size_t i = 0; i < SP_COUNT(kinds) * SP_COUNT(own); i++) {
+		struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+		struct sp_backdoor door = SP_BACKDOOR_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		enum sp_trouble kind = kinds[i / SP_COUNT(own)];
+		size_t whose = i % SP_COUNT(own);
+		int rc;
+
+		options.conninfo = conninfo;
+		options.own_server = own[whose];
+		expect(!sp_postgres_backdoor_open(&options, &door, &err), "the back door", &err);
+		rc = sp_backdoor_trouble(&door, kind, true, &err);
+		expect(rc == (whose == 2 ? 0 : SP_UNSUPPORTED),
+		       "trouble that could stay needs a server of one's own", &err);
+		expect(rc || !sp_backdoor_trouble(&door, kind, false, &err), "its end", &err);
+		door.ops->close(door.self);
+	}
+}
+
 int main(void)
 {
 	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
@@ -164,6 +189,7 @@ int main(void)
 	}
 	check_bad_texts();
 	check_no_database(options.conninfo);
+	check_trouble(options.conninfo);
 	survive("fast", &store, &lock);
 	survive("immediate", &store, &lock);
 	sp_store_done(&store);

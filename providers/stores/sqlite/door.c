@@ -17,6 +17,8 @@
 struct door {
 	struct sqlite_db db;
 	bool on[SP_TROUBLE_MAX_];
+	/* The file may be left in trouble by a process that is killed. */
+	bool own_file;
 	/* Where the real file waits while a foreign one stands in its place. */
 	char *aside;
 };
@@ -169,6 +171,15 @@ static int newer(struct door *door, bool begin, struct sp_error *err)
 		    "changing the version", err);
 }
 
+/* A killed process ends no trouble: what would stay is kept from data that somebody needs. */
+static int check_own(const struct door *door, struct sp_error *err)
+{
+	return door->own_file ? 0
+			      : sp_error_set(err, SP_UNSUPPORTED,
+					     "a run that is killed would leave the file so, and "
+					     "this one is not the run's own");
+}
+
 static int trouble(void *self, enum sp_trouble kind, bool begin, struct sp_error *err)
 {
 	struct door *door = self;
@@ -181,10 +192,12 @@ static int trouble(void *self, enum sp_trouble kind, bool begin, struct sp_error
 		rc = exec(door, begin ? "BEGIN EXCLUSIVE" : "ROLLBACK", "locking", err);
 		break;
 	case SP_TROUBLE_FOREIGN:
-		rc = foreign(door, begin, err);
+		rc = check_own(door, err);
+		rc = rc ? rc : foreign(door, begin, err);
 		break;
 	case SP_TROUBLE_NEWER:
-		rc = newer(door, begin, err);
+		rc = check_own(door, err);
+		rc = rc ? rc : newer(door, begin, err);
 		break;
 	case SP_TROUBLE_DOWN:
 	case SP_TROUBLE_MAX_:
@@ -225,6 +238,7 @@ int sp_sqlite_backdoor_open(const struct sp_sqlite_options *options, struct sp_b
 
 	if (!door)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	door->own_file = options->own_file;
 	rc = sqlite_db_open(options, &door->db, err);
 	if (rc) {
 		close_door(door);

@@ -22,6 +22,11 @@ struct sp_sqlite_options {
 	uint32_t lease_ms;
 	/* How often a holder looks whether it still is one: a quarter of a second. */
 	uint32_t beat_ms;
+	/*
+	 * The file is the caller's alone and goes with it: its back door may make trouble that
+	 * stays when the process is killed (another file in its place, another version).
+	 */
+	bool own_file;
 };
 
 #define SP_SQLITE_OPTIONS_INIT                                                                     \

@@ -70,6 +70,31 @@ static const struct {
      SP_UNSUPPORTED, "newer version"},
 };
 
+/* A run that is killed in the middle would leave it so. */
+Test(sqlite, trouble_that_could_stay_needs_a_file_of_ones_own)
+{
+	static const enum sp_trouble kinds[] = {SP_TROUBLE_FOREIGN, SP_TROUBLE_NEWER};
+
+	for (size_t i = 0; i < 2 * SP_COUNT(kinds); i++) {
+		struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+		struct sp_backdoor door = SP_BACKDOOR_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		enum sp_trouble kind = kinds[i / 2];
+		int rc;
+
+		options.path = path;
+		options.own_file = i % 2;
+		cr_assert_eq(sp_sqlite_backdoor_open(&options, &door, &err), 0, "%s", err.message);
+		rc = sp_backdoor_trouble(&door, kind, true, &err);
+		cr_expect_eq(rc, options.own_file ? 0 : SP_UNSUPPORTED, "trouble %d, own %d: %s",
+			     (int)kind, options.own_file, sp_code_name(rc));
+		if (!rc)
+			cr_expect_eq(sp_backdoor_trouble(&door, kind, false, &err), 0, "%s",
+				     err.message);
+		door.ops->close(door.self);
+	}
+}
+
 Test(sqlite, what_is_not_ours_is_refused_and_left_alone)
 {
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
