@@ -103,6 +103,7 @@ static const struct {
 	{ { "run", "--provider", "driver:node x" }, 3, "not built yet", NULL },
 	{ { "run", "--suite", "kil" }, 2, "the nearest: kill", NULL },
 	{ { "run", "--suite", "platform" }, 3, "not built yet", NULL },
+	{ { "run", "--ensure", "ours" }, 2, "--suite ensure", NULL },
 	{ { "run", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "run", "--tag", "no-such-tag" }, 2, "no-such-tag", NULL },
 	{ { "run", "--report", "junit" }, 2, "needs a path", NULL },

@@ -417,6 +417,14 @@ static bool check_subjects(const struct run_args *args, struct run_plan *plan,
 	return add_defaults_of_suites(args, plan, checks);
 }
 
+/* A run of no suite would look like one that passed. */
+static int nothing_served(struct sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID,
+			    "nothing to run: an ensure is judged on a provider and a store, a "
+			    "journal on a provider; name them too, or the suite (--suite ensure)");
+}
+
 static bool take_suites(struct run_plan *plan, struct checks *checks)
 {
 	size_t n;
@@ -428,6 +436,8 @@ static bool take_suites(struct run_plan *plan, struct checks *checks)
 	for (size_t i = 0; i < n; i++)
 		if (is_served(plan, suites[i]))
 			plan->suites[plan->n_suites++] = suites[i];
+	if (!plan->n_suites && checks->later.code == SP_OK)
+		return !stops(checks, nothing_served(&checks->err));
 	return add_implied(plan, checks);
 }
 
