@@ -78,16 +78,29 @@ void env_error_name(struct sp_case *t)
 	every_call(t, &var, &secret, 2, "the error about a name that holds a value");
 }
 
+/* A failure that stays would hit whoever comes next in the workspace. */
+struct failure {
+	struct sp_control *control;
+	enum sp_control_step step;
+};
+
+static void failure_done(struct failure *failure)
+{
+	(void)failure->control->ops->fail(failure->control->self, failure->step, 0, -1, 0, NULL);
+}
+
 /* Fails a step in several ways, and looks at what comes of it. */
 static void failing(struct sp_case *t, enum sp_control_step step)
 {
 	static const enum sp_control_how how[] = {SP_FAIL_STATUS, SP_FAIL_DROP, SP_FAIL_EDGE,
 						  SP_FAIL_LOST_ANSWER};
 	struct sp_control *control = sp_case_control(t);
+	struct failure set SP_CLEANUP(failure_done) = {control, step};
 	struct sp_secret secret;
 	struct sp_env var = {"SP_CALL", NULL};
 	struct sp_error err = SP_ERROR_INIT;
 
+	(void)set;
 	SP_REQUIRE(sp_case_sandbox(t));
 	sp_secret_make(t, &secret);
 	var.value = secret.value;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/files.h>
 #include <suites/lock/cases.h>
 #include <suites/lock/scene.h>
 
@@ -71,7 +72,7 @@ static void copy_key(struct sp_peer_side *side, char *key, size_t size)
 	snprintf(key, size, "%.*s", (int)side->arg_len, (const char *)side->arg);
 }
 
-/* "held TOKEN", then a line gives it back: "free". */
+/* "asks PID", "held TOKEN", then a line gives it back: "free". */
 static void hold_key(struct sp_peer_side *side)
 {
 	struct sp_lease lease = SP_LEASE_INIT;
@@ -80,7 +81,7 @@ static void hold_key(struct sp_peer_side *side)
 	int rc;
 
 	copy_key(side, key, sizeof(key));
-	sp_side_say(side, "asks");
+	sp_side_say(side, "asks %d", (int)getpid());
 	rc = sp_lock_acquire(&side->subject->lock, key, side->cancel, &lease, &err);
 	if (rc) {
 		sp_side_say(side, "failed %s: %s", sp_code_name(rc), err.message);
@@ -92,12 +93,36 @@ static void hold_key(struct sp_peer_side *side)
 	sp_side_say(side, "free");
 }
 
-static struct sp_peer *holder(struct sp_case *t, const char *key)
+static struct sp_peer *asker(struct sp_case *t, const char *key, int *ret_pid)
 {
 	struct sp_peer *peer = sp_case_peer(t, SP_PEER_PLAIN, hold_key, key, strlen(key));
+	const char *line = peer ? sp_peer_hear(peer) : NULL;
 
-	return peer && SP_CHECK_STR(t, "asks", sp_peer_hear(peer), "another process asks") ? peer
-											   : NULL;
+	return peer && SP_CHECK(t, line && sscanf(line, "asks %d", ret_pid) == 1,
+				"another process asks, but says \"%s\"", line ? line : "") ?
+		       peer :
+		       NULL;
+}
+
+static struct sp_peer *holder(struct sp_case *t, const char *key)
+{
+	int pid;
+
+	return asker(t, key, &pid);
+}
+
+/* Whether the process sleeps: what asked and sleeps has come to where it waits. */
+static bool sleeps(int pid)
+{
+	struct sp_bytes stat SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	const char *name_end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (sp_read_file(path, 4096, &stat, NULL))
+		return false;
+	name_end = strrchr((const char *)stat.data, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
 static bool hears_held(struct sp_case *t, struct sp_peer *peer, unsigned long long *ret_fence)
@@ -249,15 +274,17 @@ void lock_crash_waiter(struct sp_case *t)
 	const char *key = sp_case_unique(t);
 	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT, again LOCK_LEASE = SP_LEASE_INIT;
 	struct sp_peer *peer;
+	int pid = 0;
 
 	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &lease));
-	peer = holder(t, key);
+	peer = asker(t, key, &pid);
 	if (!peer)
 		return;
 	/* It stands in the queue by now. */
-	for (unsigned i = 0; i < sp_case_rounds(t); i++) {
+	for (unsigned i = 0; i < sp_case_rounds(t);) {
 		struct sp_lease other LOCK_LEASE = SP_LEASE_INIT;
 
+		i = sleeps(pid) ? i + 1 : 0;
 		SP_REQUIRE(lock_take(t, sp_case_lock(t), sp_case_unique(t), &other));
 	}
 	sp_peer_kill(peer);
