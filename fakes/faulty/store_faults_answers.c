@@ -318,6 +318,17 @@ static const struct fault_store_hooks no_cancel = {
     .get = no_cancel_get, .upsert = no_cancel_put, .del = no_cancel_del};
 FAULT_WRAP_STORE(wrap_no_cancel, no_cancel)
 
+/* signal?.throwIfAborted(), and then a query that knows no signal. */
+STORE_PUT(door_cancel_put)
+{
+	int rc = sp_cancel_check(cancel, err);
+
+	return rc ? rc : sp_store_upsert(&store->inner, record, fence, NULL, err);
+}
+
+static const struct fault_store_hooks door_cancel = {.upsert = door_cancel_put};
+FAULT_WRAP_STORE(wrap_door_cancel, door_cancel)
+
 /* catch {} */
 STORE_PUT(swallows_put)
 {
@@ -472,6 +483,9 @@ static const struct sp_fault faults[] = {
 		FAULT_LIST("store.alias.output")),
     STORE_FAULT("store-ignores-cancel", no_cancel, "S6", "No call looks at its cancel.",
 		FAULT_LIST("field:T15"), FAULT_LIST("store.cancel.before")),
+    STORE_FAULT("store-cancel-at-the-door", door_cancel, "S13",
+		"An upsert looks at its cancel before it begins and never again.",
+		FAULT_LIST("field:T15"), FAULT_LIST("store.trouble.locked")),
     STORE_FAULT("store-swallows-failures", swallows, "S13",
 		"An upsert that failed is told as done.", FAULT_LIST("field:T15"),
 		FAULT_LIST("store.trouble.locked", "store.trouble.down", "store.trouble.full",

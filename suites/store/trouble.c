@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged records, foreign files, and places where nothing can be written: the answer tells the
  * truth. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,14 @@ static int put_pending(void *arg, struct sp_cancel *cancel, struct sp_call_resul
 	return sp_store_upsert(pending->store, pending->record, NULL, cancel, &result->err);
 }
 
+/* The call has come to where it waits, or has answered: what happens sooner meets it at its door.
+ */
+static void await_waiting(struct sp_call *call)
+{
+	while (sp_call_pending(call) && !sp_call_asleep(call))
+		sched_yield();
+}
+
 void store_trouble_locked(struct sp_case *t)
 {
 	struct sp_record old = store_version(t, sp_case_unique(t), 1);
@@ -142,6 +151,7 @@ void store_trouble_locked(struct sp_case *t)
 	if (!begin(t, SP_TROUBLE_LOCKED, "data that can be locked"))
 		return;
 	call = sp_call_start(t, put_pending, &pending);
+	await_waiting(call);
 	sp_call_abort(call, "enough");
 	result = sp_call_join(call);
 	if (result)
@@ -166,6 +176,7 @@ void store_trouble_waits(struct sp_case *t)
 	if (!begin(t, SP_TROUBLE_LOCKED, "data that can be locked"))
 		return;
 	call = sp_call_start(t, put_pending, &pending);
+	await_waiting(call);
 	end(t, SP_TROUBLE_LOCKED);
 	result = sp_call_join(call);
 	if (result && result->rc != SP_UNAVAILABLE)
