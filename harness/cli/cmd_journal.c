@@ -134,6 +134,23 @@ static int read_journal(struct job *job, struct sp_error *err)
 	return rc;
 }
 
+/* A run without journal is an error here: an empty answer would look like an empty run. */
+static int check_there(struct job *job, struct sp_error *err)
+{
+	struct sp_journal *journal = &job->subject.journal;
+	enum sp_journal_state state = SP_JOURNAL_UNKNOWN;
+	int code, rc;
+
+	rc = journal->ops->probe(journal->self, &job->sandbox, job->run_id, &job->options, &state,
+				 &code, err);
+	if (rc || state != SP_JOURNAL_UNKNOWN)
+		return rc;
+	return sp_error_set(err, SP_NOT_FOUND,
+			    "there is no journal of run \"%.200s\" in %.150s; `sandproof journal "
+			    "list` shows what there is",
+			    job->run_id, job->args->dir ? job->args->dir : "the default folder");
+}
+
 static int show_stderr(struct job *job, struct sp_error *err)
 {
 	struct sp_journal *journal = &job->subject.journal;
@@ -141,29 +158,22 @@ static int show_stderr(struct job *job, struct sp_error *err)
 	int rc = journal->ops->stderr_tail(journal->self, &job->sandbox, job->run_id, STDERR_MAX,
 					   &job->options, &bytes, err);
 
-	if (!rc)
-		fwrite(bytes.data, 1, bytes.len, job->out);
-	return rc;
+	if (rc)
+		return rc;
+	if (!bytes.len)
+		return check_there(job, err);
+	if (fwrite(bytes.data, 1, bytes.len, job->out) < bytes.len || fflush(job->out))
+		return sp_error_set_errno(err, errno, "cannot write to standard output");
+	return 0;
 }
 
-/* A run without journal is an error here: an empty answer would look like an empty run. */
 static int do_cat(struct job *job, struct sp_error *err)
 {
-	struct sp_journal *journal = &job->subject.journal;
-	enum sp_journal_state state = SP_JOURNAL_UNKNOWN;
-	int code, rc;
+	int rc;
 
 	if (job->args->show_stderr)
 		return show_stderr(job, err);
-	rc = journal->ops->probe(journal->self, &job->sandbox, job->run_id, &job->options, &state,
-				 &code, err);
-	if (!rc && state == SP_JOURNAL_UNKNOWN)
-		rc = sp_error_set(err, SP_NOT_FOUND,
-				  "there is no journal of run \"%.200s\" in %.150s; `sandproof "
-				  "journal "
-				  "list` shows what there is",
-				  job->run_id,
-				  job->args->dir ? job->args->dir : "the default folder");
+	rc = check_there(job, err);
 	job->options.until_end = true;
 	return rc ? rc : read_journal(job, err);
 }
@@ -418,7 +428,10 @@ static void close_job(struct job *job)
 	cli_registry_free(job->registry);
 }
 
-/* Opens and works with INT and TERM turned into an abort; no thread of a provider may take them. */
+/*
+ * Opens and works with INT, TERM and HUP turned into an abort; no thread of a provider may take
+ * them. A closed pipe is an error of the write, for the same reason: what was opened is closed.
+ */
 static int interruptible(struct job *job, const struct verb *verb, struct sp_error *err)
 {
 	sigset_t set, old;
@@ -429,7 +442,9 @@ static int interruptible(struct job *job, const struct verb *verb, struct sp_err
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	signal(SIGPIPE, SIG_IGN);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	rc = pthread_create(&thread, NULL, await_signal, arg);
 	if (rc)

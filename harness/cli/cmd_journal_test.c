@@ -138,6 +138,46 @@ Test(journal, tail)
 	sp_child_done(&child);
 }
 
+/* A closed terminal and a reader of ours that has gone end it as cleanly: no sandbox is left. */
+Test(journal, nothing_is_left)
+{
+	const char *script = "export TMPDIR=\"$1\"; mkfifo \"$1/fifo\"; "
+			     "\"$0\" journal tail r1 --provider local --dir \"$1\" > \"$1/fifo\" & "
+			     "exec 3< \"$1/fifo\"; read -r line <&3; "
+			     "if [ \"$2\" = hup ]; then kill -HUP $!; "
+			     "else exec 3<&-; echo two >> \"$1/r1.ndjson\"; fi; "
+			     "wait $!; code=$?; rm \"$1/fifo\"; "
+			     "echo \"$line $code\"; ls \"$1\"";
+	static const char *const rows[][2] = { { "hup", "one 130\nr1.ndjson\n" },
+					       { "pipe", "one 3\nr1.ndjson\n" } };
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		const char *argv[] = { "bash", "-c", script, PROGRAM, dir, rows[i][0], NULL };
+		struct sp_run_result r = { 0 };
+
+		put("r1.ndjson", "one\n");
+		cr_assert_eq(sp_run(argv, NULL, NULL, 0, 65536, NULL, &r, NULL), 0);
+		cr_expect_str_eq(r.out, rows[i][1], "%s: %s%s", rows[i][0], r.out, r.err);
+		sp_run_result_done(&r);
+	}
+}
+
+Test(journal, what_cannot_be_told_is_an_error)
+{
+	const char *argv[] = { "bash", "-c",
+			       "\"$0\" journal cat r1 --stderr --provider local --dir \"$1\" "
+			       "> /dev/full",
+			       PROGRAM, dir, NULL };
+	struct sp_run_result r = { 0 };
+
+	put("r1.ndjson", "one\n");
+	put("r1.err", "trouble\n");
+	cr_assert_eq(sp_run(argv, NULL, NULL, 0, 65536, NULL, &r, NULL), 0);
+	cr_expect(r.code == 3 && strstr(r.err, "cannot write"), "code %d, %s", r.code, r.err);
+	sp_run_result_done(&r);
+	check(WORDS("cat", "none", "--stderr"), 3, "", "no journal of run \"none\"");
+}
+
 Test(journal, usage)
 {
 	static const struct {

@@ -143,6 +143,11 @@ static int list_names(const struct journal *journal, struct sp_sandbox *sandbox,
 				    result.stdout_bytes.len);
 	if (result.exit_code)
 		return check_empty(sandbox, words->dir, cancel, err);
+	/* `ls` of a file answers with the path that it was given. */
+	if (result.stdout_bytes.len && result.stdout_bytes.data[0] == '/')
+		return sp_error_set(err, SP_CONFLICT,
+				    "%.300s, where the journals should be, is no folder",
+				    words->dir);
 	return read_names(journal, (char *)result.stdout_bytes.data, list, err);
 }
 

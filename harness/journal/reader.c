@@ -203,24 +203,26 @@ static bool scan(struct later *later, const struct sp_bytes *data)
 }
 
 /*
- * Reads on behind a sentinel. A journal that cannot be read any more does not take
- * the exit away: only an abort is an error here.
+ * Reads on behind a sentinel, up to the first read that comes back short: who waits for an empty
+ * one waits for ever behind a background child that keeps writing. A journal that cannot be read
+ * any more does not take the exit away: only an abort is an error here.
  */
 static int find_later(struct reader *reader, uint64_t from, bool *ret_found, struct sp_error *err)
 {
 	struct later later = { reader, SP_BUF_INIT((size_t)reader->line_ceiling) };
 	int rc = 0;
 
-	for (*ret_found = false; !rc && !*ret_found;) {
+	*ret_found = false;
+	for (bool more = true; more && !rc && !*ret_found;) {
 		struct sp_bytes data SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-		bool cut;
+		bool cut = false;
 
 		if (reader_read_at(reader, from, reader->steps.read_max, &data, &cut, NULL))
 			rc = sp_cancel_check(reader->cancel, err);
-		if (!data.len)
-			break;
+		more = data.len && (cut || data.len == reader->steps.read_max);
 		from += data.len;
-		*ret_found = scan(&later, &data);
+		if (data.len)
+			*ret_found = scan(&later, &data);
 	}
 	sp_buf_done(&later.carry);
 	return rc;

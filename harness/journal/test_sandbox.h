@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,8 @@ struct test_sandbox {
 	 * their cancel; -1: they do not.
 	 */
 	int hang;
+	/* A file that gets a line before every exec, NULL: none. */
+	const char *growing;
 	/* Kill of spawned processes answers this and does nothing. */
 	int kill_rc;
 	atomic_int execs, spawns, kills, live;
@@ -62,6 +65,16 @@ static inline void test_log(struct test_sandbox *s, const char *command)
 	pthread_mutex_lock(&s->lock);
 	sp_buf_addf(&s->log, "%s\n", command);
 	pthread_mutex_unlock(&s->lock);
+}
+
+static inline void test_grow(const struct test_sandbox *s)
+{
+	FILE *file = s->growing ? fopen(s->growing, "ae") : NULL;
+
+	if (!file)
+		return;
+	fputs("noise\n", file);
+	fclose(file);
 }
 
 static inline bool test_fails(struct test_sandbox *s, const char *command)
@@ -91,6 +104,7 @@ static inline int test_exec(void *self, const struct sp_exec_options *options,
 
 	s->execs++;
 	test_log(s, options->command);
+	test_grow(s);
 	if (test_fails(s, options->command)) {
 		ret_result->exit_code = s->fail_code;
 		return s->fail_rc ? sp_error_set(err, (enum sp_code)s->fail_rc, "as the test says")

@@ -40,6 +40,23 @@ Test(journal_trouble, no_regular_file)
 	}
 }
 
+/* `ls` names a file as gladly as what is in a folder. */
+Test(journal_trouble, no_folder)
+{
+	struct sp_journal_list list = SP_JOURNAL_LIST_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	struct fixture f;
+	int rc;
+
+	fixture_open(&f, NULL);
+	fixture_run(&f, ": > runs");
+	rc = f.journal.ops->list(f.journal.self, &f.sandbox, &f.options, &list, &err);
+	cr_expect(rc == SP_CONFLICT && strstr(err.message, "runs"), "%s: %s, %zu names",
+		  sp_code_name(rc), err.message, list.len);
+	sp_journal_list_done(&list);
+	fixture_close(&f);
+}
+
 /* The look's own answer, since root may read everything. */
 Test(journal_trouble, unreadable)
 {
@@ -288,6 +305,27 @@ Test(journal_trouble, follow_where_nothing_spawns)
 }
 
 /* ---- Two exits ---- */
+
+/* What a background child writes for ever cannot hold back the exit before it. */
+Test(journal_trouble, an_exit_before_endless_noise)
+{
+	char *exit SP_FREE = fixture_sentinel(RUN, 3);
+
+	for (size_t i = 0; i < 2; i++) {
+		char *path SP_FREE = NULL, *text SP_FREE = NULL;
+		struct fixture f;
+
+		fixture_open(&f, NULL);
+		cr_assert(asprintf(&path, "%s/r1.ndjson", f.dir) > 0);
+		cr_assert(asprintf(&text, "%s\n", exit) > 0);
+		fixture_write(&f, RUN, text, strlen(text));
+		f.own.growing = path;
+		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i]);
+		cr_expect_str_eq(found, "58 exit 3\nend\n", "%s: %s",
+				 fixture_strategy(fixture_both[i]), found);
+		fixture_close(&f);
+	}
+}
 
 Test(journal_trouble, of_two_exits_the_last_counts)
 {

@@ -241,7 +241,7 @@ struct sp_journal_ops {
 	int (*stderr_tail)(void *self, struct sp_sandbox *sandbox, const char *run_id, size_t max,
 			   const struct sp_journal_options *options, struct sp_bytes *ret_bytes,
 			   struct sp_error *err);
-	/* Lists the folder; a missing one is empty. */
+	/* Lists the folder; a missing one is empty, and a file in its place SP_CONFLICT. */
 	int (*list)(void *self, struct sp_sandbox *sandbox,
 		    const struct sp_journal_options *options, struct sp_journal_list *ret_list,
 		    struct sp_error *err);
