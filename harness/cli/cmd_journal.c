@@ -134,16 +134,24 @@ static int read_journal(struct job *job, struct sp_error *err)
 	return rc;
 }
 
-/* A run without journal is an error here: an empty answer would look like an empty run. */
-static int check_there(struct job *job, struct sp_error *err)
+static int probe(struct job *job, bool *ret_there, struct sp_error *err)
 {
 	struct sp_journal *journal = &job->subject.journal;
 	enum sp_journal_state state = SP_JOURNAL_UNKNOWN;
-	int code, rc;
+	int code, rc = journal->ops->probe(journal->self, &job->sandbox, job->run_id,
+					   &job->options, &state, &code, err);
 
-	rc = journal->ops->probe(journal->self, &job->sandbox, job->run_id, &job->options, &state,
-				 &code, err);
-	if (rc || state != SP_JOURNAL_UNKNOWN)
+	*ret_there = state != SP_JOURNAL_UNKNOWN;
+	return rc;
+}
+
+/* A run without journal is an error here: an empty answer would look like an empty run. */
+static int check_there(struct job *job, struct sp_error *err)
+{
+	bool there;
+	int rc = probe(job, &there, err);
+
+	if (rc || there)
 		return rc;
 	return sp_error_set(err, SP_NOT_FOUND,
 			    "there is no journal of run \"%.200s\" in %.150s; `sandproof journal "
@@ -178,8 +186,21 @@ static int do_cat(struct job *job, struct sp_error *err)
 	return rc ? rc : read_journal(job, err);
 }
 
+/*
+ * A journal that is not there yet is polled for: a follower would make the file, and the list would
+ * show a mistyped run for ever.
+ */
 static int do_tail(struct job *job, struct sp_error *err)
 {
+	bool there;
+	int rc = probe(job, &there, err);
+
+	if (rc)
+		return rc;
+	if (!there)
+		cli_say("there is no journal of run \"%.200s\" yet; waiting for it", job->run_id);
+	if (!there && job->options.strategy == SP_JOURNAL_AUTO)
+		job->options.strategy = SP_JOURNAL_POLL;
 	/* Whoever looks by hand waits as long as he likes. */
 	job->options.first_byte_ms = UINT32_MAX;
 	return read_journal(job, err);

@@ -162,6 +162,30 @@ Test(journal, nothing_is_left)
 	}
 }
 
+/* A follower would make the file, and a mistyped id would stand in the list for ever. */
+Test(journal, tail_waits_and_says_so)
+{
+	const char *script = "mkfifo \"$1/fifo\"; "
+			     "\"$0\" journal tail r1 --provider local --dir \"$1/j\" "
+			     "2> \"$1/fifo\" & "
+			     "exec 3< \"$1/fifo\"; read -r line <&3; echo \"$line\"; "
+			     "mkdir -p \"$1/j\"; ls \"$1/j\"; "
+			     "cp \"$1/r1.ndjson\" \"$1/j\"; wait $!; echo $?";
+	const char *argv[] = { "bash", "-c", script, PROGRAM, dir, NULL };
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_run_result r = { 0 };
+
+	put("r1.ndjson", "one\n" EXIT);
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	cr_assert_eq(sp_run(argv, NULL, NULL, 0, 65536, limit, &r, NULL), 0);
+	cr_expect_str_eq(r.out,
+			 "sandproof: there is no journal of run \"r1\" yet; waiting for it\n"
+			 "one\n0\n",
+			 "%s%s", r.out, r.err);
+	sp_run_result_done(&r);
+	sp_cancel_unref(limit);
+}
+
 Test(journal, what_cannot_be_told_is_an_error)
 {
 	const char *argv[] = { "bash", "-c",
