@@ -11,7 +11,10 @@
 /* How to open. Borrowed for the call. */
 struct sp_postgres_options {
 	unsigned version;
-	/* Keywords or URL, as libpq takes them; no message ever holds a part of it. */
+	/*
+	 * Keywords or URL, as libpq takes them. No message of ours holds a part of it; the detail
+	 * of an error while connecting is libpq's: it names host, socket and user, no password.
+	 */
 	const char *conninfo;
 	/*
 	 * Folder of the socket of a server that is the caller's alone, or NULL: there its back
