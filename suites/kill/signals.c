@@ -185,10 +185,11 @@ void kill_tell_each(struct sp_case *t)
 		const char *word;
 
 		SP_REQUIRE(tell(t, &s.child.process, signal));
+		/* A shell that was about to read runs its trap after the next line only. */
+		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that was told"));
 		word = sp_fifo_take_held(&heard);
 		SP_REQUIRE(word && SP_CHECK_STR(t, sp_signal_name(signal), word,
 						"the signal that was heard"));
-		SP_REQUIRE(sp_answerer_check(&answerer, SP_HERE, "a command that was told"));
 		told++;
 	}
 	SP_CHECK(t, told > 0, "at least one of USR1, USR2, HUP and TERM is declared");
