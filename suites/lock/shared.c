@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Several instances and processes, a holder that dies, and a lease that is lost. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <base/files.h>
@@ -155,20 +157,40 @@ void lock_process_excludes(struct sp_case *t)
 #define PEERS 3
 #define TURNS 8
 
-/* Works that lie between reading and writing, so that two without exclusion do meet. */
-#define BETWEEN 4
-
-/* Other work of the same lock. */
-static void linger(struct sp_peer_side *side, const char *key)
+/* Beside the file with the number: one byte for each process that asks, that is in; then "go". */
+static void beside(char at[256], const char *path, const char *what)
 {
-	char other[80];
+	snprintf(at, 256, "%s.%s", path, what);
+}
 
-	snprintf(other, sizeof(other), "%.60s-%d", key, (int)getpid());
-	for (unsigned i = 0; i < BETWEEN; i++) {
-		struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
+static void add_mark(const char *path, const char *what)
+{
+	char at[256];
+	FILE *file;
 
-		(void)sp_lock_acquire(&side->subject->lock, other, side->cancel, &lease, NULL);
+	beside(at, path, what);
+	file = fopen(at, "a");
+	if (file) {
+		fputc('x', file);
+		fclose(file);
 	}
+}
+
+static long marks(const char *path, const char *what)
+{
+	struct stat stat_of;
+	char at[256];
+
+	beside(at, path, what);
+	return stat(at, &stat_of) ? 0 : (long)stat_of.st_size;
+}
+
+/* Whoever is in stays until the case has looked who else is, and leaves the store to the others. */
+static void stay(struct sp_peer_side *side, const char *path)
+{
+	add_mark(path, "in");
+	while (!marks(path, "go") && !sp_cancel_check(side->cancel, NULL))
+		(void)poll(NULL, 0, 1);
 }
 
 /* Adds one to the number in a file, read and written under the lock: "did N" after all turns. */
@@ -186,6 +208,8 @@ static void add_up(struct sp_peer_side *side)
 		unsigned n = 0;
 		FILE *file;
 
+		if (!i)
+			add_mark(path, "asks");
 		if (sp_lock_acquire(&side->subject->lock, key, side->cancel, &lease, NULL))
 			return;
 		file = fopen(path, "r");
@@ -193,7 +217,8 @@ static void add_up(struct sp_peer_side *side)
 			n = 0;
 		if (file)
 			fclose(file);
-		linger(side, key);
+		if (!i)
+			stay(side, path);
 		file = fopen(path, "w");
 		if (!file)
 			return;
@@ -215,11 +240,32 @@ static unsigned read_number(const char *path)
 	return n;
 }
 
+/* All have asked and one is in; after rounds for each of them it is the only one. */
+static bool one_is_in(struct sp_case *t, const char *path)
+{
+	const char *other = sp_case_unique(t);
+
+	for (unsigned i = 0; i < 2 * PEERS * sp_case_rounds(t);) {
+		struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
+
+		if (marks(path, "in") > 1)
+			break;
+		if (!lock_take(t, sp_case_lock(t), other, &lease))
+			return false;
+		sp_lease_done(&lease);
+		/* Rounds one after another would keep the others from their store. */
+		(void)poll(NULL, 0, 2);
+		i = marks(path, "asks") == PEERS && marks(path, "in") ? i + 1 : 0;
+	}
+	return SP_CHECK_INT(t, 1, marks(path, "in"), "processes that hold the lock at once");
+}
+
 void lock_process_counts(struct sp_case *t)
 {
 	const char *root = getenv("TMPDIR");
 	const char *path = sp_case_format(t, "%s/%s", root ? root : "/tmp", sp_case_unique(t));
 	const char *arg = sp_case_format(t, "%s %s", sp_case_unique(t), path);
+	static const char *const places[] = {"asks", "in", "go"};
 	struct sp_peer *peers[PEERS];
 	bool good = true;
 
@@ -229,11 +275,19 @@ void lock_process_counts(struct sp_case *t)
 	}
 	for (unsigned i = 0; good && i < PEERS; i++)
 		sp_peer_say(peers[i], "go");
+	good = good && one_is_in(t, path);
+	add_mark(path, "go");
 	for (unsigned i = 0; good && i < PEERS; i++)
 		good = SP_CHECK_STR(t, sp_case_format(t, "did %d", TURNS), sp_peer_hear(peers[i]),
 				    "process %u had its turns", i);
 	if (good)
 		SP_CHECK_INT(t, PEERS * TURNS, read_number(path), "additions under the lock");
+	for (size_t i = 0; i < SP_COUNT(places); i++) {
+		char at[256];
+
+		beside(at, path, places[i]);
+		(void)remove(at);
+	}
 	(void)remove(path);
 }
 
