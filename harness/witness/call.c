@@ -232,18 +232,25 @@ bool sp_call_pending(struct sp_call *call)
 	return call && !atomic_load(&call->answered);
 }
 
-bool sp_call_asleep(struct sp_call *call)
+bool sp_thread_asleep(int pid, int tid)
 {
 	struct sp_bytes stat SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	int tid = call ? atomic_load(&call->tid) : 0;
 	const char *name_end;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	if (!tid || !sp_call_pending(call) || sp_read_file(path, 4096, &stat, NULL))
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	if (sp_read_file(path, 4096, &stat, NULL))
 		return false;
 	name_end = strrchr((const char *)stat.data, ')');
-	return name_end && name_end[1] == ' ' && name_end[2] == 'S' && sp_call_pending(call);
+	return name_end && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
+bool sp_call_asleep(struct sp_call *call)
+{
+	int tid = call ? atomic_load(&call->tid) : 0;
+
+	return tid && sp_call_pending(call) && sp_thread_asleep(getpid(), tid) &&
+	       sp_call_pending(call);
 }
 
 void sp_call_abort(struct sp_call *call, const char *reason)

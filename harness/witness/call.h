@@ -72,6 +72,8 @@ bool sp_call_pending(struct sp_call *call);
  * whose rounds cost less than the start of a thread.
  */
 bool sp_call_asleep(struct sp_call *call);
+/* Whether a thread of this machine sleeps; of a process, `tid` is its `pid`. False for none. */
+bool sp_thread_asleep(int pid, int tid);
 /* Aborts the call's own cancel. */
 void sp_call_abort(struct sp_call *call, const char *reason);
 /* The call's own cancel, to set a deadline on it. Borrowed. */

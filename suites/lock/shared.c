@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <base/files.h>
 #include <suites/lock/cases.h>
 #include <suites/lock/scene.h>
 
@@ -111,20 +110,6 @@ static struct sp_peer *holder(struct sp_case *t, const char *key)
 	int pid;
 
 	return asker(t, key, &pid);
-}
-
-/* Whether the process sleeps: what asked and sleeps has come to where it waits. */
-static bool sleeps(int pid)
-{
-	struct sp_bytes stat SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	const char *name_end;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (sp_read_file(path, 4096, &stat, NULL))
-		return false;
-	name_end = strrchr((const char *)stat.data, ')');
-	return name_end && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
 static bool hears_held(struct sp_case *t, struct sp_peer *peer, unsigned long long *ret_fence)
@@ -338,7 +323,7 @@ void lock_crash_waiter(struct sp_case *t)
 	for (unsigned i = 0; i < sp_case_rounds(t);) {
 		struct sp_lease other LOCK_LEASE = SP_LEASE_INIT;
 
-		i = sleeps(pid) ? i + 1 : 0;
+		i = sp_thread_asleep(pid, pid) ? i + 1 : 0;
 		SP_REQUIRE(lock_take(t, sp_case_lock(t), sp_case_unique(t), &other));
 		sp_lease_done(&other);
 		/* Rounds one after another would keep it from its store. */
