@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <witness/fifo.h>
+#include <witness/made.h>
 #include <witness/place.h>
 
 #include "cases.h"
@@ -118,18 +119,10 @@ void caps_ports_work(struct sp_case *t)
 	SP_CHECK_STR(t, word, answer, "what the server in the sandbox says");
 }
 
-static void end(struct sp_sandbox *sandbox)
-{
-	if (!sandbox->ops)
-		return;
-	(void)sp_sandbox_destroy(sandbox, NULL, NULL);
-	sp_sandbox_done(sandbox);
-}
-
 void caps_fork_works(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	struct sp_sandbox copy SP_CLEANUP(end) = SP_SANDBOX_INIT;
+	struct sp_sandbox copy SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *said;
 
@@ -175,7 +168,7 @@ static int try_ports(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_er
 
 static int try_fork(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_error *err)
 {
-	struct sp_sandbox copy SP_CLEANUP(end) = SP_SANDBOX_INIT;
+	struct sp_sandbox copy SP_MADE = SP_SANDBOX_INIT;
 
 	return sp_sandbox_fork(sandbox, &copy, sp_case_cancel(t), err);
 }
@@ -190,7 +183,7 @@ static int try_snapshot(struct sp_case *t, struct sp_sandbox *sandbox, struct sp
 static int try_restore(struct sp_case *t, struct sp_sandbox *sandbox SP_UNUSED,
 		       struct sp_error *err)
 {
-	struct sp_sandbox made SP_CLEANUP(end) = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
 
 	options.cancel = sp_case_cancel(t);

@@ -12,10 +12,10 @@
 void life_create_ready(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox sandbox LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox sandbox SP_MADE = SP_SANDBOX_INIT;
 	const char *root, *said;
 
-	SP_REQUIRE(life_create(t, &options, &sandbox));
+	SP_REQUIRE(sp_made_create(t, &options, &sandbox));
 	SP_CHECK(t, sp_sandbox_id(&sandbox) && *sp_sandbox_id(&sandbox), "a sandbox has an id");
 	root = sp_sandbox_workspace_root(&sandbox);
 	SP_REQUIRE(SP_CHECK(t, root && *root == '/', "the workspace root is an absolute path"));
@@ -27,11 +27,11 @@ void life_create_ready(struct sp_case *t)
 void life_create_independent(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox one LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox two LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox one SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox two SP_MADE = SP_SANDBOX_INIT;
 	const char *name = sp_case_unique(t), *said;
 
-	SP_REQUIRE(life_create(t, &options, &one) && life_create(t, &options, &two));
+	SP_REQUIRE(sp_made_create(t, &options, &one) && sp_made_create(t, &options, &two));
 	SP_REQUIRE(SP_CHECK(t, strcmp(sp_sandbox_id(&one), sp_sandbox_id(&two)) != 0,
 			    "two sandboxes have two ids, not %s twice", sp_sandbox_id(&one)));
 	SP_REQUIRE(sp_sh_ok(t, &one, "echo one >%s", name) &&
@@ -44,13 +44,13 @@ void life_create_independent(struct sp_case *t)
 void life_create_env(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox sandbox LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox sandbox SP_MADE = SP_SANDBOX_INIT;
 	struct sp_env env[] = { { "SP_FROM_CREATE", sp_case_unique(t) }, { "SP_EMPTY", "" } };
 	const char *said;
 
 	options.env = env;
 	options.n_env = SP_COUNT(env);
-	SP_REQUIRE(life_create(t, &options, &sandbox));
+	SP_REQUIRE(sp_made_create(t, &options, &sandbox));
 	said = sp_sh_out(t, &sandbox, "echo \"${SP_FROM_CREATE-unset}/${SP_EMPTY-unset}\"");
 	SP_REQUIRE(said != NULL);
 	SP_CHECK_STR(t, sp_case_format(t, "%s/", env[0].value), said,
@@ -91,7 +91,7 @@ static int create_call(void *arg, struct sp_cancel *cancel, struct sp_call_resul
 
 static void creating_done(struct creating *creating)
 {
-	life_end(&creating->sandbox);
+	sp_made_end(&creating->sandbox);
 }
 
 /* The abort comes while the back end stands at `step`: what was made is removed. */

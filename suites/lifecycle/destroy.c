@@ -15,13 +15,13 @@ static const char *copy_id(struct sp_case *t, struct sp_sandbox *sandbox)
 void life_destroy_again(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_provider *provider = sp_case_provider(t);
 	struct sp_subject *second;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *id;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	id = copy_id(t, &made);
 	for (int i = 0; i < 2; i++)
 		SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
@@ -39,12 +39,12 @@ void life_destroy_again(struct sp_case *t)
 void life_destroy_by_id(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox again LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox again SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *id;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	id = copy_id(t, &made);
 	SP_REQUIRE(
 		SP_CHECK_OK(t,
@@ -56,12 +56,12 @@ void life_destroy_by_id(struct sp_case *t)
 void life_destroy_others(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox one LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox two LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox one SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox two SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *said;
 
-	SP_REQUIRE(life_create(t, &options, &one) && life_create(t, &options, &two));
+	SP_REQUIRE(sp_made_create(t, &options, &one) && sp_made_create(t, &options, &two));
 	SP_REQUIRE(sp_sh_ok(t, &two, "echo kept >kept"));
 	SP_REQUIRE(SP_CHECK_OK(t,
 			       sp_provider_destroy(sp_case_provider(t), sp_sandbox_id(&one),
@@ -76,12 +76,12 @@ void life_destroy_processes(struct sp_case *t)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_census census SP_CLEANUP(sp_census_done) = SP_CENSUS_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	long long before = life_census(t);
 
-	SP_REQUIRE(before >= 0 && life_create(t, &options, &made));
+	SP_REQUIRE(before >= 0 && sp_made_create(t, &options, &made));
 	SP_REQUIRE(sp_sh_ok(t, &made, "setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done' "
 				      ">/dev/null 2>&1 &"));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
@@ -107,9 +107,9 @@ void life_destroy_refused(struct sp_case *t)
 	};
 	struct sp_control *control = sp_case_control(t);
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_error err = SP_ERROR_INIT;
 		int rc;
@@ -134,15 +134,15 @@ void life_destroy_then_use(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
 	struct sp_exec_options exec = SP_EXEC_OPTIONS_INIT;
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox other LIFE_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_sandbox *handles[] = { &made, &other };
 	struct sp_subject *second;
 	struct sp_error err = SP_ERROR_INIT;
 
 	exec.command = ":";
 	exec.cancel = sp_case_cancel(t);
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	second = sp_case_second(t);
 	SP_REQUIRE(second && life_resume(t, &second->provider, sp_sandbox_id(&made), true, &other,
 					 "another instance"));

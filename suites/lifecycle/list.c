@@ -24,11 +24,11 @@ static int listed(struct sp_case *t, const char *id)
 void life_list_live(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *id;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
 	SP_REQUIRE(SP_CHECK_INT(t, 1, listed(t, id), "times that a live sandbox is listed"));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
@@ -62,13 +62,13 @@ void life_expires(struct sp_case *t)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox before LIFE_HANDLE = SP_SANDBOX_INIT;
-	struct sp_sandbox after LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox before SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox after SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 
 	options.lifetime_s = 600;
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	if (control->ops->advance(control->self, 500 * 1000, &err)) {
 		sp_case_error(t, SP_HERE, "advance: %s", err.message);
 		return;

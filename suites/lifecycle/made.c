@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "made.h"
 
-void life_end(struct sp_sandbox *sandbox)
-{
-	struct sp_error err = SP_ERROR_INIT;
-
-	if (!sandbox->ops)
-		return;
-	/* Clean-up, not a check; the runner's books say if it is still there. */
-	(void)sp_sandbox_destroy(sandbox, NULL, &err);
-	sp_sandbox_done(sandbox);
-}
-
 void life_unref(struct sp_cancel **cancel)
 {
 	*cancel = sp_cancel_unref(*cancel);
@@ -26,24 +15,10 @@ struct sp_create_options life_options(struct sp_case *t)
 	return options;
 }
 
-bool life_create(struct sp_case *t, const struct sp_create_options *options,
-		 struct sp_sandbox *ret_sandbox)
-{
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
-
-	sp_case_own_sandbox(t, NULL);
-	rc = sp_provider_create(sp_case_provider(t), options, ret_sandbox, &err);
-	if (!SP_CHECK_OK(t, rc, &err, "create"))
-		return false;
-	sp_case_own_sandbox(t, sp_sandbox_id(ret_sandbox));
-	return true;
-}
-
 int life_refused(struct sp_case *t, const struct sp_create_options *options, const char *what,
 		 struct sp_error *err)
 {
-	struct sp_sandbox sandbox LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox sandbox SP_MADE = SP_SANDBOX_INIT;
 	int rc;
 
 	sp_case_own_sandbox(t, NULL);
@@ -83,7 +58,7 @@ bool life_resume(struct sp_case *t, struct sp_provider *provider, const char *id
 void life_resume_fails(struct sp_case *t, struct sp_provider *provider, const char *id,
 		       const char *what)
 {
-	struct sp_sandbox sandbox LIFE_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox sandbox SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	int rc = sp_provider_resume(provider, id, &sandbox, sp_case_cancel(t), &err);
 

@@ -12,13 +12,13 @@
 void life_resume_same(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox again LIFE_HANDLE = SP_SANDBOX_INIT;
-	struct sp_sandbox other LIFE_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox again SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_subject *second;
 	const char *said;
 
-	SP_REQUIRE(life_create(t, &options, &made) && sp_sh_ok(t, &made, "echo kept >kept"));
+	SP_REQUIRE(sp_made_create(t, &options, &made) && sp_sh_ok(t, &made, "echo kept >kept"));
 	SP_REQUIRE(life_resume(t, sp_case_provider(t), sp_sandbox_id(&made), true, &again,
 			       "the same instance"));
 	SP_CHECK_STR(t, sp_sandbox_id(&made), sp_sandbox_id(&again), "the id of the handle");
@@ -35,10 +35,10 @@ void life_resume_same(struct sp_case *t)
 void life_resume_closed(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	const char *id, *said;
 
-	SP_REQUIRE(life_create(t, &options, &made) && sp_sh_ok(t, &made, "echo kept >kept"));
+	SP_REQUIRE(sp_made_create(t, &options, &made) && sp_sh_ok(t, &made, "echo kept >kept"));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
 	sp_sandbox_done(&made);
 	SP_REQUIRE(life_resume(t, sp_case_provider(t), id, true, &made, "after close()"));
@@ -50,12 +50,12 @@ void life_resume_closed(struct sp_case *t)
 void life_resume_gone(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox again LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox again SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *id;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
 			       "destroy"));
@@ -76,11 +76,11 @@ void life_resume_states(struct sp_case *t)
 
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_create_options options = life_options(t);
-		struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-		struct sp_sandbox again LIFE_HANDLE = SP_SANDBOX_INIT;
+		struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+		struct sp_sandbox again SP_HANDLE = SP_SANDBOX_INIT;
 		struct sp_error err = SP_ERROR_INIT;
 
-		SP_REQUIRE(life_create(t, &options, &made));
+		SP_REQUIRE(sp_made_create(t, &options, &made));
 		if (control->ops->set_state(control->self, sp_sandbox_id(&made), rows[i].state,
 					    &err)) {
 			sp_case_error(t, SP_HERE, "set_state %s: %s", rows[i].state, err.message);
@@ -147,15 +147,15 @@ static void changes(struct sp_case *t, bool waking, const char *to, bool found)
 {
 	const char *from = waking ? "resuming" : "suspending";
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox yard LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox yard SP_MADE = SP_SANDBOX_INIT;
 	struct resuming resuming SP_CLEANUP(resuming_done) = { .t = t };
 	struct sp_call *waker SP_CALL = NULL;
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 	struct sp_call_result *result;
 
-	SP_REQUIRE(life_create(t, &options, &made) && life_create(t, &options, &yard));
+	SP_REQUIRE(sp_made_create(t, &options, &made) && sp_made_create(t, &options, &yard));
 	resuming.id = sp_sandbox_id(&made);
 	SP_REQUIRE(stand_between(t, &made, waking, &gate, &waker));
 	call = sp_call_start(t, resume_call, &resuming);
@@ -199,9 +199,9 @@ void life_resume_transient(struct sp_case *t)
 	};
 	struct sp_control *control = sp_case_control(t);
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_error err = SP_ERROR_INIT;
 
@@ -220,10 +220,10 @@ void life_resume_404(struct sp_case *t)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct sp_create_options options = life_options(t);
-	struct sp_sandbox made LIFE_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 
-	SP_REQUIRE(life_create(t, &options, &made));
+	SP_REQUIRE(sp_made_create(t, &options, &made));
 	if (control->ops->fail(control->self, SP_STEP_GET, 0, SP_FAIL_STATUS, 404, &err)) {
 		sp_case_error(t, SP_HERE, "fail: %s", err.message);
 		return;

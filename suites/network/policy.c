@@ -2,36 +2,19 @@
 #include <string.h>
 
 #include <witness/count.h>
+#include <witness/made.h>
 #include <witness/shell.h>
 
 #include "cases.h"
 #include "listener.h"
 
-/* A sandbox of the case's own, gone when the scope is left. */
-static void end(struct sp_sandbox *sandbox)
-{
-	if (!sandbox->ops)
-		return;
-	(void)sp_sandbox_destroy(sandbox, NULL, NULL);
-	sp_sandbox_done(sandbox);
-}
-#define MADE SP_CLEANUP(end)
-#define HANDLE SP_CLEANUP(sp_sandbox_done)
-
 static bool make(struct sp_case *t, enum sp_network network, struct sp_sandbox *ret_sandbox)
 {
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
 	options.network = network;
 	options.cancel = sp_case_cancel(t);
-	sp_case_own_sandbox(t, NULL);
-	rc = sp_provider_create(sp_case_provider(t), &options, ret_sandbox, &err);
-	if (!SP_CHECK_OK(t, rc, &err, "create with that policy"))
-		return false;
-	sp_case_own_sandbox(t, sp_sandbox_id(ret_sandbox));
-	return true;
+	return sp_made_create(t, &options, ret_sandbox);
 }
 
 /* Knocks and counts. False after a recorded failure. */
@@ -50,7 +33,7 @@ static bool knocks(struct net_listener *l, struct sp_sandbox *sandbox, const cha
 /* The claim's other half: without the policy the same knock arrives. False also where it cannot. */
 static bool reachable(struct net_listener *l)
 {
-	struct sp_sandbox open MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox open SP_MADE = SP_SANDBOX_INIT;
 	int hits;
 
 	if (!sp_count_holds(l->t, "network-policy") || !make(l->t, SP_NETWORK_DEFAULT, &open) ||
@@ -70,7 +53,7 @@ static bool reachable(struct net_listener *l)
 void net_deny(struct sp_case *t)
 {
 	struct net_listener l NET_LISTENER = NET_LISTENER_INIT;
-	struct sp_sandbox shut MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox shut SP_MADE = SP_SANDBOX_INIT;
 
 	SP_REQUIRE(net_open(t, &l) && reachable(&l) && make(t, SP_NETWORK_DENY, &shut));
 	knocks(&l, &shut, "denied", "", 0, "under deny");
@@ -79,7 +62,7 @@ void net_deny(struct sp_case *t)
 void net_deny_children(struct sp_case *t)
 {
 	struct net_listener l NET_LISTENER = NET_LISTENER_INIT;
-	struct sp_sandbox shut MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox shut SP_MADE = SP_SANDBOX_INIT;
 
 	SP_REQUIRE(net_open(t, &l) && reachable(&l) && make(t, SP_NETWORK_DENY, &shut));
 	SP_REQUIRE(knocks(&l, &shut, "grandchild", "setsid env -i PATH=\"$PATH\" ", 0,
@@ -99,7 +82,7 @@ void net_deny_children(struct sp_case *t)
 
 void net_deny_loopback(struct sp_case *t)
 {
-	struct sp_sandbox shut MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox shut SP_MADE = SP_SANDBOX_INIT;
 	const char *said;
 
 	SP_REQUIRE(make(t, SP_NETWORK_DENY, &shut));
@@ -113,7 +96,7 @@ void net_deny_asleep(struct sp_case *t)
 {
 	struct sp_control *control = sp_case_control(t);
 	struct net_listener l NET_LISTENER = NET_LISTENER_INIT;
-	struct sp_sandbox shut MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox shut SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 
 	SP_REQUIRE(net_open(t, &l) && reachable(&l) && make(t, SP_NETWORK_DENY, &shut));
@@ -129,8 +112,8 @@ void net_deny_asleep(struct sp_case *t)
 void net_deny_second(struct sp_case *t)
 {
 	struct net_listener l NET_LISTENER = NET_LISTENER_INIT;
-	struct sp_sandbox shut MADE = SP_SANDBOX_INIT;
-	struct sp_sandbox again HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox shut SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox again SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_subject *second = sp_case_second(t);
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
@@ -145,7 +128,7 @@ void net_deny_second(struct sp_case *t)
 void net_allow(struct sp_case *t)
 {
 	struct net_listener l NET_LISTENER = NET_LISTENER_INIT;
-	struct sp_sandbox open MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox open SP_MADE = SP_SANDBOX_INIT;
 
 	SP_REQUIRE(net_open(t, &l) && reachable(&l) && make(t, SP_NETWORK_ALLOW, &open));
 	knocks(&l, &open, "allowed", "", 2, "under allow");
@@ -161,7 +144,7 @@ void net_refused(struct sp_case *t)
 	}
 	for (size_t i = 0; i < SP_COUNT(policies); i++) {
 		struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
-		struct sp_sandbox made MADE = SP_SANDBOX_INIT;
+		struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 		struct sp_error err = SP_ERROR_INIT;
 		int rc;
 
