@@ -38,10 +38,10 @@ static char *steady(struct sp_case *t, char *message)
 			digits = strspn(from + len + 2, "0123456789");
 		if (digits && from[len + 2 + digits] == 'n')
 			more = strspn(from + len + 3 + digits, "0123456789");
-		if (more) {
+		if (more && from[len + 3 + digits + more] == 'e') {
 			*to++ = 'r';
 			*to++ = '~';
-			from += len + 3 + digits + more;
+			from += len + 4 + digits + more;
 		} else {
 			*to++ = *from++;
 		}

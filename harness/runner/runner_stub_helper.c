@@ -667,7 +667,15 @@ static void case_second(struct sp_case *t)
 
 static void case_unique(struct sp_case *t)
 {
-	SP_CHECK(t, strcmp(sp_case_unique(t), sp_case_unique(t)), "two are two");
+	const char *names[12];
+
+	/* Cases make keys of them by adding to the end: none may be another's beginning. */
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		names[i] = sp_case_unique(t);
+		for (size_t k = 0; k < i; k++)
+			SP_CHECK(t, strncmp(names[i], names[k], strlen(names[k])),
+				 "%s does not start with %s", names[i], names[k]);
+	}
 	SP_CHECK_STR(t, "a-7", sp_case_format(t, "%s-%d", "a", 7), "format formats");
 	SP_CHECK_INT(t, 20, sp_case_rounds(t), "rounds");
 	SP_CHECK_INT(t, 0, sp_cancel_check(sp_case_cancel(t), NULL), "the cancel has not fired");

@@ -120,8 +120,8 @@ void sp_worker_leak_thing(struct sp_worker *w, const char *kind, const char *thi
 
 void sp_worker_unique(struct sp_worker *w, char *buffer, size_t size)
 {
-	/* The pid keeps the workers of one slot apart. */
-	snprintf(buffer, size, "r%sp%dn%u", w->options->run_id, (int)getpid(), ++w->unique);
+	/* The pid keeps the workers of one slot apart; the last letter, a name from one made longer. */
+	snprintf(buffer, size, "r%sp%dn%ue", w->options->run_id, (int)getpid(), ++w->unique);
 }
 
 const char *sp_worker_run_id(const struct sp_worker *w)

@@ -63,7 +63,6 @@ Test(process, stdin_is_written_and_closed)
 	cr_expect_eq(sp_process_write_stdin(&process, data, size, f.cancel, NULL), 0);
 	cr_expect_eq(sp_process_close_stdin(&process, NULL), 0);
 	cr_expect_eq(sp_process_close_stdin(&process, NULL), 0);
-	cr_expect_eq(sp_process_write_stdin(&process, "x", 1, f.cancel, NULL), SP_CONFLICT);
 	expect_line(&f, &process, "409600");
 	while (sp_process_read(&process, SP_STDOUT, back, sizeof(back), &n, f.cancel, NULL) == 0 &&
 	       n > 0)
@@ -71,6 +70,21 @@ Test(process, stdin_is_written_and_closed)
 	cr_expect_eq(total, 0);
 	expect_exit(wait_exit(&f, &process), SP_EXITED, 0, "wc");
 	cr_expect_eq(sp_process_write_stdin(&process, "x", 1, NULL, NULL), SP_GONE);
+	sp_process_done(&process);
+	fixture_close(&f);
+}
+
+Test(process, a_closed_stdin_takes_nothing_more)
+{
+	struct fixture f;
+
+	fixture_open(&f, false, 50);
+	/* It outlives the end of its input, so that "closed" cannot be "gone". */
+	struct sp_process process = spawn_command(&f, "cat; exec tail -f /dev/null");
+	cr_expect_eq(sp_process_close_stdin(&process, NULL), 0);
+	cr_expect_eq(sp_process_write_stdin(&process, "x", 1, f.cancel, NULL), SP_CONFLICT);
+	cr_expect_eq(sp_process_kill(&process, SIGKILL, f.cancel, NULL), 0);
+	expect_exit(wait_exit(&f, &process), SP_KILLED, 137, "tail");
 	sp_process_done(&process);
 	fixture_close(&f);
 }

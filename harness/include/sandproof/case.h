@@ -170,7 +170,10 @@ struct sp_control *sp_case_control(struct sp_case *t);
 struct sp_cancel *sp_case_cancel(struct sp_case *t);
 /* Number of harmless round trips after which "still pending" counts (20 by default). */
 unsigned sp_case_rounds(struct sp_case *t);
-/* A text of [a-z0-9] that no other case, worker or run uses; lives as long as the case. */
+/*
+ * A text of [a-z0-9] that no other case, worker or run uses, and that none of theirs starts with;
+ * lives as long as the case.
+ */
 const char *sp_case_unique(struct sp_case *t);
 /* Printf into memory that lives as long as the case. */
 const char *sp_case_format(struct sp_case *t, const char *format, ...)
