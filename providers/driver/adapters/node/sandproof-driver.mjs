@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: MIT
+// Puts a provider, an instance store or a lock written for Node behind the driver protocol on standard input and output.
+
+import { Driver } from './lib/driver.mjs';
+import { loadSubject } from './lib/load.mjs';
+import { LockSubject } from './lib/locks.mjs';
+import { ProviderSubject } from './lib/sandboxes.mjs';
+import { StoreSubject } from './lib/stores.mjs';
+
+const usage = `usage: sandproof-driver KIND MODULE EXPORT [OPTIONS [ADAPTER]] [and KIND MODULE EXPORT …]
+
+KIND is provider (a SandboxProvider), store (a SandboxInstanceStore) or lock (withLock). MODULE is a file or a package, EXPORT
+an object, a class or a function that makes one from OPTIONS, JSON. ADAPTER is JSON for the adapter itself:
+  capabilities   over what the subject declares, in the protocol's names: {"kill_reach": "tree"}
+  read           provider: "text" reads files by fs.read() instead of fs.readBytes()
+  absent         store: "undefined" hands records over whose absent fields are keys without a value
+  name           the name of the driver in messages
+`;
+
+const kinds = {
+	provider: { needs: ['capabilities', 'create', 'resume', 'destroy'], Subject: ProviderSubject },
+	store: { needs: ['get', 'upsert', 'delete'], Subject: StoreSubject },
+	lock: { needs: ['withLock'], Subject: LockSubject },
+};
+
+class Usage extends Error {}
+
+function json(text, what) {
+	try {
+		return text === undefined ? undefined : JSON.parse(text);
+	} catch (error) {
+		throw new Usage(`${what} is no JSON: ${error.message}`);
+	}
+}
+
+// KIND MODULE EXPORT [OPTIONS [ADAPTER]], once for each kind, parted by the word "and".
+function parse(words) {
+	const groups = [[]];
+
+	for (const word of words) {
+		if (word === 'and')
+			groups.push([]);
+		else
+			groups.at(-1).push(word);
+	}
+	return groups.map(([kind, module, name, options, adapter, ...rest]) => {
+		if (!kinds[kind] || name === undefined || rest.length)
+			throw new Usage('KIND MODULE EXPORT are needed');
+		return { kind, module, name, options: json(options, 'OPTIONS'), adapter: json(adapter, 'ADAPTER') ?? {} };
+	});
+}
+
+// Standard output belongs to the protocol; what a subject prints goes to standard error.
+function claimOutput() {
+	const write = process.stdout.write.bind(process.stdout);
+
+	process.stdout.write = (...args) => process.stderr.write(...args);
+	return { write };
+}
+
+async function main(words) {
+	const output = claimOutput();
+	const subjects = {};
+
+	for (const { kind, module, name, options, adapter } of parse(words)) {
+		const { needs, Subject } = kinds[kind];
+
+		subjects[kind] = new Subject(await loadSubject(module, name, options, needs), adapter);
+	}
+	await new Driver(subjects).serve(process.stdin, output);
+}
+
+main(process.argv.slice(2)).then(() => process.exit(0), (error) => {
+	process.stderr.write(error instanceof Usage ? `${error.message}\n${usage}` : `sandproof-driver: ${error.stack ?? error}\n`);
+	process.exit(error instanceof Usage ? 2 : 1);
+});
