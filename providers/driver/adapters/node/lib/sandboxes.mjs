@@ -2,8 +2,7 @@
 // provider/*, sandbox/* and fs/*: a SandboxProvider and its SandboxHandles behind the protocol.
 
 import { difference, toProtocol } from './capabilities.mjs';
-import { owed, unlessCancelled } from './driver.mjs';
-import { Cancel } from './driver.mjs';
+import { Cancel, owed, unlessCancelled } from './driver.mjs';
 import { DriverError } from './errors.mjs';
 import { Processes, listeners } from './processes.mjs';
 import { bytesOf, envOf, intOf, show, textOf, toBytes, toInt, toText, viewOf } from './values.mjs';
@@ -70,7 +69,7 @@ export class ProviderSubject {
 				this.#plain(sandbox, 'env.set', cancel, (handle, options) => handle.env.set(envOf(env), options)),
 			'sandbox/snapshot': (params, call) => this.#snapshot(params, call),
 			'sandbox/fork': async ({ sandbox }, { cancel }) =>
-				this.#add(await this.#optional(sandbox, 'fork', 'fork', cancel, (handle) => handle.fork())),
+				this.#addMade(await this.#optional(sandbox, 'fork', 'fork', cancel, (handle) => handle.fork())),
 			'sandbox/port_connect': (params, call) => this.#port(params, call),
 			'sandbox/git': (params, call) => this.#git(params, call),
 			'sandbox/destroy': ({ sandbox }, { cancel }) =>
@@ -115,7 +114,17 @@ export class ProviderSubject {
 	async #make(method, input) {
 		if (typeof this.#provider[method] !== 'function')
 			throw new DriverError('unsupported', `provider ${this.#provider.name} has no ${method}() (capability snapshots)`);
-		return this.#add(await owed(method, () => this.#provider[method](input)));
+		return this.#addMade(await owed(method, () => this.#provider[method](input)));
+	}
+
+	// A sandbox that cannot be taken in is nobody's.
+	async #addMade(handle) {
+		try {
+			return this.#add(handle);
+		} catch (error) {
+			await handle?.destroy?.();
+			throw error;
+		}
 	}
 
 	async #resume({ id }, { cancel }) {

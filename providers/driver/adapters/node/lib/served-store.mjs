@@ -41,25 +41,30 @@ function withoutUndefined(record) {
 /** A LockStore over a connection. */
 export class ServedLocks {
 	#connection;
-	#lost = new Map();
+	// An AbortController for each lease that is held, or that was lost before its acquire was heard of.
+	#leases = new Map();
 
 	constructor(connection) {
 		if (!connection.offers.lock)
 			throw new DriverError('unsupported', 'this driver offers no lock');
 		this.#connection = connection;
-		connection.on('lock/lost', ({ lease, reason }) => this.#lost.get(lease)?.abort(new Error(reason || 'the lease was lost')));
+		connection.on('lock/lost', ({ lease, reason }) => this.#lease(lease).abort(new Error(reason || 'the lease was lost')));
+	}
+
+	#lease(name) {
+		if (!this.#leases.has(name))
+			this.#leases.set(name, new AbortController());
+		return this.#leases.get(name);
 	}
 
 	/** Runs `fn(signal, fence)` as the one holder of `key`; the signal fires when the lease is lost. */
 	async withLock(key, fn, { signal } = {}) {
 		const { lease, fence } = await this.#connection.call('lock/acquire', { key }, { signal });
-		const lost = new AbortController();
 
-		this.#lost.set(lease, lost);
 		try {
-			return await fn(lost.signal, BigInt(fence ?? 0));
+			return await fn(this.#lease(lease).signal, BigInt(fence ?? 0));
 		} finally {
-			this.#lost.delete(lease);
+			this.#leases.delete(lease);
 			await this.#connection.call('lock/release', { lease });
 		}
 	}

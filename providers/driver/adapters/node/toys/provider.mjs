@@ -78,6 +78,9 @@ class Command {
 		this.#child = child;
 		this.#mark = value;
 		this.pid = child.pid;
+		// Node throws away at the exit what nobody reads yet, unless somebody listens.
+		child.stdout.on('readable', () => undefined);
+		child.stderr.on('readable', () => undefined);
 		this.stdout = decode(child.stdout);
 		this.stderr = decode(child.stderr);
 		this.stdin = child.stdin && {
