@@ -379,6 +379,14 @@ int sp_store_del(struct sp_store *store, const char *key, struct sp_cancel *canc
 	return STORE(del, err, key, cancel, err);
 }
 
+int sp_store_copies(struct sp_store *store, const char *key, bool *ret_put, bool *ret_got,
+		    struct sp_cancel *cancel, struct sp_error *err)
+{
+	return CALL(store, SP_STORE_VERSION, copies, "store copies",
+		    "its records are in the caller's own memory", err, key, ret_put, ret_got,
+		    cancel, err);
+}
+
 void sp_store_done(struct sp_store *store)
 {
 	CLOSE(store, SP_STORE_VERSION, close);

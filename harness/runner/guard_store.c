@@ -56,6 +56,19 @@ static int store_del(void *self, const char *key, struct sp_cancel *cancel, stru
 	return rc;
 }
 
+static int store_copies(void *self, const char *key, bool *ret_put, bool *ret_got,
+			struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct guarded_store *w = self;
+	int rc = SP_GUARDED(w->guard, "store.copies",
+			    w->inner.ops->copies(w->inner.self, key, ret_put, ret_got, cancel,
+						 err));
+
+	sp_guard_note(w->guard, "copies %s -> %s", key ? key : "NULL",
+		      rc ? sp_code_name(rc) : "ok");
+	return rc;
+}
+
 static void store_close(void *self)
 {
 	struct guarded_store *w = self;
@@ -85,6 +98,7 @@ int sp_guard_store(struct sp_guard *guard, struct sp_store *store, struct sp_err
 		ENTRY(in, store, upsert),
 		ENTRY(in, store, del),
 		ENTRY(in, store, close),
+		ENTRY(in, store, copies),
 	};
 	*store = (struct sp_store){ &w->ops, w };
 	return 0;

@@ -304,7 +304,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-keeps-the-callers-texts"),
 		.requirement = "What a caller does to its record after an upsert changes nothing.",
 		.rationale = "The store kept the object that it was given (contract:C181).",
-		.detection = "Upsert, change every byte of the texts, get.",
+		.detection = "Upsert, change every byte of the texts, get; of a store in another "
+			     "language the same over there.",
 		.run = store_alias_input,
 	},
 	{
@@ -316,7 +317,8 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("store-hands-out-its-own"),
 		.requirement = "What a caller does to a record that it got changes nothing.",
 		.rationale = "The store handed out its own object (contract:C181, field:T03).",
-		.detection = "get, change the texts in place, get again.",
+		.detection = "get, change the texts in place, get again; of a store in another "
+			     "language the same over there.",
 		.run = store_alias_output,
 	},
 	{

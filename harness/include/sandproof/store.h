@@ -69,6 +69,14 @@ struct sp_store_ops {
 	int (*del)(void *self, const char *key, struct sp_cancel *cancel, struct sp_error *err);
 	/* Closes the store. */
 	void (*close)(void *self);
+	/*
+	 * Optional, for a store in another language, whose caller's memory is not ours: does there
+	 * what such a caller can do. Writes a record under `key`, which nobody uses, and deletes it
+	 * in the end; `*ret_put` says whether a change of the object that was handed over, and
+	 * `*ret_got` whether one of the object that was got, left the record as it was.
+	 */
+	int (*copies)(void *self, const char *key, bool *ret_put, bool *ret_got,
+		      struct sp_cancel *cancel, struct sp_error *err);
 };
 
 /* A reference to a store: two pointers, copied freely; close it once. Thread-safe. */
@@ -90,6 +98,8 @@ int sp_store_upsert(struct sp_store *store, const struct sp_record *record, cons
 		    struct sp_cancel *cancel, struct sp_error *err);
 int sp_store_del(struct sp_store *store, const char *key, struct sp_cancel *cancel,
 		 struct sp_error *err);
+int sp_store_copies(struct sp_store *store, const char *key, bool *ret_put, bool *ret_got,
+		    struct sp_cancel *cancel, struct sp_error *err);
 /* Closes and clears; an empty reference is fine. */
 void sp_store_done(struct sp_store *store);
 
