@@ -25,6 +25,7 @@ static const struct fault_table *const tables[] = {
 	&fault_fs,
 	&fault_ensure_key, &fault_ensure_paths, &fault_ensure_lock, &fault_ensure_failures,
 	&fault_network,
+	&fault_platform,
 	&fault_caps,
 };
 

@@ -32,7 +32,7 @@ static int set_functions(const struct sp_fault *fault)
 {
 	return !!fault->change_steps + !!fault->wrap_transport + !!fault->wrap_provider +
 	       !!fault->wrap_store + !!fault->wrap_lock + !!fault->wrap_ensure +
-	       !!fault->change_journal + !!fault->wrap_journal;
+	       !!fault->change_journal + !!fault->wrap_journal + !!fault->wrap_platform;
 }
 
 static bool fits_seam(const struct sp_fault *fault)
@@ -50,6 +50,8 @@ static bool fits_seam(const struct sp_fault *fault)
 		return fault->wrap_lock;
 	case SP_FAULT_ENSURE:
 		return fault->wrap_ensure;
+	case SP_FAULT_PLATFORM:
+		return fault->wrap_platform;
 	case SP_FAULT_JOURNAL_STEP:
 		return fault->change_journal;
 	case SP_FAULT_JOURNAL:

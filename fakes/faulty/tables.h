@@ -33,6 +33,8 @@ extern const struct fault_table fault_exec_shell;
 extern const struct fault_table fault_exec_place;
 extern const struct fault_table fault_exec_outcome;
 extern const struct fault_table fault_exec_transport;
+/* The platform suite's. */
+extern const struct fault_table fault_platform;
 /* The network suite's, the caps suite's. */
 extern const struct fault_table fault_network;
 extern const struct fault_table fault_caps;

@@ -3,7 +3,9 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 uint64_t sp_now(void)
@@ -33,6 +35,46 @@ void sp_wall_format(int64_t wall_ms, char *buffer, size_t size)
 	buffer[0] = '\0';
 	if (gmtime_r(&seconds, &tm) && !strftime(buffer, size, "%Y-%m-%dT%H:%M:%SZ", &tm))
 		buffer[0] = '\0';
+}
+
+/* ".123456" in milliseconds; what is finer is cut off. */
+static const char *read_fraction(const char *text, int64_t *ret_ms)
+{
+	int64_t unit = 100;
+
+	*ret_ms = 0;
+	if (*text != '.')
+		return text;
+	for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
+		*ret_ms += unit * (*text - '0');
+	return text;
+}
+
+/* "Z" or "+02:00" in milliseconds; false for anything else. */
+static bool read_offset(const char *text, int64_t *ret_ms)
+{
+	int hours, minutes, len = 0;
+
+	*ret_ms = 0;
+	if (!strcmp(text, "Z") || !strcmp(text, "z"))
+		return true;
+	if ((*text != '+' && *text != '-') ||
+	    sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &len) != 2 || text[1 + len])
+		return false;
+	*ret_ms = (hours * 60 + minutes) * (*text == '-' ? INT64_C(-60000) : INT64_C(60000));
+	return true;
+}
+
+bool sp_wall_parse(const char *text, int64_t *ret_wall_ms)
+{
+	struct tm tm = { .tm_isdst = 0 };
+	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	int64_t fraction, offset;
+
+	if (!rest || !read_offset(read_fraction(rest, &fraction), &offset))
+		return false;
+	*ret_wall_ms = (int64_t)timegm(&tm) * 1000 + fraction - offset;
+	return true;
 }
 
 #define LEAST_SCALE 0.1

@@ -16,6 +16,8 @@ uint64_t sp_now(void);
 int64_t sp_wall_ms(void);
 /* "2026-11-30T10:00:00Z"; `size` at least 21. */
 void sp_wall_format(int64_t wall_ms, char *buffer, size_t size);
+/* Reads such a time, with fraction or offset as RFC 3339 allows them; false for anything else. */
+bool sp_wall_parse(const char *text, int64_t *ret_wall_ms);
 /*
  * A limit in nanoseconds from now, stretched by SANDPROOF_TIME_SCALE (a number from 0.1 to 1000; 1
  * when unset or not a number), as an absolute time for sp_cancel_set_deadline().

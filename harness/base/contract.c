@@ -462,6 +462,25 @@ int sp_backdoor_expire(struct sp_backdoor *door, const char *key, struct sp_erro
 	return DOOR(expire, err, key, err);
 }
 
+/* ---- platform ---- */
+
+void sp_platform_sandbox_done(struct sp_platform_sandbox *sandbox)
+{
+	free(sandbox->group);
+	*sandbox = (struct sp_platform_sandbox)SP_PLATFORM_SANDBOX_INIT;
+}
+
+void sp_platform_snapshots_done(struct sp_platform_snapshots *snapshots)
+{
+	for (size_t i = 0; i < snapshots->len; i++) {
+		free(snapshots->items[i].reference);
+		free(snapshots->items[i].name);
+		free(snapshots->items[i].source_id);
+	}
+	free(snapshots->items);
+	*snapshots = (struct sp_platform_snapshots)SP_PLATFORM_SNAPSHOTS_INIT;
+}
+
 /* ---- subject ---- */
 
 const char *sp_subject_kind_name(enum sp_subject_kind kind)

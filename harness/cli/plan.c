@@ -335,7 +335,9 @@ static bool is_served(const struct run_plan *plan, const struct sp_suite *suite)
 	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
 		if (needed & 1u << kind && !has_subject(plan, kind))
 			return false;
-	return true;
+	/* Only some providers have a platform that can be reached. */
+	return suite->subject != SP_SUBJECT_PLATFORM ||
+	       !cli_spec_check(SP_SUBJECT_PLATFORM, cli_plan_provider(plan), NULL);
 }
 
 /* The default of a kind, where it is built and nothing of the kind is there. */

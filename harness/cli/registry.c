@@ -18,6 +18,7 @@
 #include <suites/lifecycle/lifecycle.h>
 #include <suites/lock/lock.h>
 #include <suites/network/network.h>
+#include <suites/platform/platform.h>
 #include <suites/snapshot/snapshot.h>
 #include <suites/store/store.h>
 
@@ -27,6 +28,7 @@
 
 /* One a line: everybody adds here. */
 static const struct sp_suite *const suites[] = {
+	&sp_suite_platform,
 	&sp_suite_kill,
 	&sp_suite_exec,
 	&sp_suite_lifecycle,
@@ -41,22 +43,10 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_ensure,
 };
 
-static const char *const planned_suites[] = {
-	"platform",
-};
-
 const struct sp_suite *const *cli_suites(size_t *ret_len)
 {
 	*ret_len = SP_COUNT(suites);
 	return suites;
-}
-
-const char *cli_suite_planned(const char *name)
-{
-	for (size_t i = 0; i < SP_COUNT(planned_suites); i++)
-		if (!strcmp(planned_suites[i], name))
-			return planned_suites[i];
-	return NULL;
 }
 
 const struct sp_fault *const *cli_faults(size_t *ret_len)
@@ -88,13 +78,16 @@ const char *cli_fault_seam_name(enum sp_fault_seam seam)
 		return "journal";
 	case SP_FAULT_ENSURE:
 		return "ensure";
+	case SP_FAULT_PLATFORM:
+		return "platform";
 	}
 	return "unknown";
 }
 
 bool cli_fault_is_contract(const struct sp_fault *fault)
 {
-	return fault->seam != SP_FAULT_RENDER_STEP && fault->seam != SP_FAULT_TRANSPORT;
+	return fault->seam != SP_FAULT_RENDER_STEP && fault->seam != SP_FAULT_TRANSPORT &&
+	       fault->seam != SP_FAULT_PLATFORM;
 }
 
 /* What stands in for a scheme that is not built yet, for this kind; NULL: it is built. */

@@ -21,8 +21,6 @@
 
 /* All suites, in the order in which they run. */
 const struct sp_suite *const *cli_suites(size_t *ret_len);
-/* A suite's name that a later version will have; NULL: no such plan. */
-const char *cli_suite_planned(const char *name);
 /* All faults, sorted by id; one by id, or NULL. */
 const struct sp_fault *const *cli_faults(size_t *ret_len);
 const struct sp_fault *cli_fault_find(const char *id);

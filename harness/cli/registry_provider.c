@@ -186,5 +186,7 @@ int cli_open_provider(struct cli_registry *registry, const char *workspace,
 
 	if (!rc && fault && fault->seam == SP_FAULT_PROVIDER)
 		rc = fault->wrap_provider(&subject->provider, err);
+	if (!rc && fault && fault->seam == SP_FAULT_PLATFORM && subject->platform.ops)
+		rc = fault->wrap_platform(&subject->platform, err);
 	return rc;
 }

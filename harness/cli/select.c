@@ -53,9 +53,6 @@ int cli_check_suites(const struct cli_list *names, struct sp_error *err)
 
 		if (is_suite(names->items[i]))
 			continue;
-		if (cli_suite_planned(names->items[i]))
-			return sp_error_set(err, SP_UNSUPPORTED, "the suite %s is not built yet",
-					    names->items[i]);
 		for (size_t j = 0; j < n; j++)
 			cli_list_add(&known, suites[j]->name);
 		near = sp_nearest(names->items[i], known.items, known.len);

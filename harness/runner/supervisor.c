@@ -88,9 +88,31 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+static void shuffle(size_t *queue, size_t n, uint64_t *state)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)(next_random(state) % i);
+		size_t swap = queue[i - 1];
+
+		queue[i - 1] = queue[k];
+		queue[k] = swap;
+	}
+}
+
+/* Facts on which everything else stands come first, in whatever order. */
+static size_t count_platform(const struct sp_selection *selection)
+{
+	size_t n = 0;
+
+	while (n < selection->len && selection->suites[n]->subject == SP_SUBJECT_PLATFORM)
+		n++;
+	return n;
+}
+
 static int make_queue(struct sp_supervisor *s, struct sp_error *err)
 {
 	const struct sp_run_options *run = s->options.run;
+	size_t first = count_platform(&run->selection);
 	uint64_t state = run->seed;
 
 	s->n_queue = run->selection.len;
@@ -99,12 +121,9 @@ static int make_queue(struct sp_supervisor *s, struct sp_error *err)
 		return sp_error_set(err, SP_INTERNAL, "no memory for the plan");
 	for (size_t i = 0; i < s->n_queue; i++)
 		s->queue[i] = i;
-	for (size_t i = s->n_queue; run->seed && i > 1; i--) {
-		size_t k = (size_t)(next_random(&state) % i);
-		size_t swap = s->queue[i - 1];
-
-		s->queue[i - 1] = s->queue[k];
-		s->queue[k] = swap;
+	if (run->seed) {
+		shuffle(s->queue, first, &state);
+		shuffle(s->queue + first, s->n_queue - first, &state);
 	}
 	return 0;
 }

@@ -450,6 +450,15 @@ int render_fs_exists(void *self, const char *path, bool *ret_exists, struct sp_c
 int render_fs_lstat(void *self, const char *path, struct sp_stat *ret_stat,
 		    struct sp_cancel *cancel, struct sp_error *err);
 
+/* ---- look.c ---- */
+
+/* See sp_platform_ops.look and sp_platform_ops.snapshots. */
+int render_look(struct render_core *core, const char *id, struct sp_platform_sandbox *ret_sandbox,
+		struct sp_cancel *cancel, struct sp_error *err);
+int render_list_snapshots(struct render_core *core, const char *group,
+			  struct sp_platform_snapshots *ret_snapshots, struct sp_cancel *cancel,
+			  struct sp_error *err);
+
 /* ---- timeline.c, platform.c ---- */
 
 int render_timeline(void *self, struct sp_bytes *ret_texts, struct sp_cancel *cancel,

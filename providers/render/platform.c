@@ -43,6 +43,23 @@ static int raw_snapshot(void *self, const char *sandbox_id, const char *name,
 	return render_capture(self, sandbox_id, name, kind, cancel, ret_snapshot_id, err);
 }
 
+static int look(void *self, const char *sandbox_id, struct sp_platform_sandbox *ret_sandbox,
+		struct sp_cancel *cancel, struct sp_error *err)
+{
+	return render_look(self, sandbox_id, ret_sandbox, cancel, err);
+}
+
+static int snapshots(void *self, const char *group, struct sp_platform_snapshots *ret_snapshots,
+		     struct sp_cancel *cancel, struct sp_error *err)
+{
+	return render_list_snapshots(self, group, ret_snapshots, cancel, err);
+}
+
+static const char *workspace(void *self)
+{
+	return ((const struct render_core *)self)->owner_id;
+}
+
 const struct sp_platform_ops render_platform_ops = {
     .version = SP_PLATFORM_VERSION,
     .raw_exec = raw_exec,
@@ -50,4 +67,7 @@ const struct sp_platform_ops render_platform_ops = {
     .raw_upload = raw_upload,
     .raw_download = raw_download,
     .raw_snapshot = raw_snapshot,
+    .look = look,
+    .snapshots = snapshots,
+    .workspace = workspace,
 };

@@ -9,6 +9,7 @@
 
 #include <sandproof/ensure.h>
 #include <sandproof/journal.h>
+#include <sandproof/platform.h>
 #include <sandproof/provider.h>
 #include <sandproof/store.h>
 #include <sandproof/transport.h>
@@ -330,6 +331,8 @@ enum sp_fault_seam {
 	SP_FAULT_JOURNAL,
 	/* Wraps ensure, and through its options what it stands on: works on any of them. */
 	SP_FAULT_ENSURE,
+	/* Wraps the bare platform below a provider: a service that has changed. */
+	SP_FAULT_PLATFORM,
 };
 
 #define SP_FAULT_VERSION 1
@@ -365,6 +368,8 @@ struct sp_fault {
 	void (*change_journal)(struct sp_journal_steps *steps);
 	int (*wrap_journal)(struct sp_journal *journal, struct sp_error *err);
 	int (*wrap_ensure)(struct sp_ensure *ensure, struct sp_error *err);
+	/* `platform` is borrowed from its provider: nothing is closed. */
+	int (*wrap_platform)(struct sp_platform *platform, struct sp_error *err);
 };
 
 #ifdef __cplusplus
