@@ -40,6 +40,8 @@ extern const struct cli_command cli_journal_command;
 extern const struct cli_command cli_baseline_command;
 /* Serves the stand-in for Render's API. */
 extern const struct cli_command cli_fake_api_command;
+/* Removes what killed runs left behind. */
+extern const struct cli_command cli_sweep_command;
 /* Explains a command or a topic. */
 extern const struct cli_command cli_help_command;
 

@@ -118,6 +118,7 @@ static struct sp_run_options run_options(struct run *run)
 	o.min_executed = args->min_executed.value;
 	o.gated_skip = run->no_credentials.code ? run->no_credentials.message : NULL;
 	o.live = plan->live;
+	o.outlives = plan->outlives;
 	o.results_path = run->results_path;
 	o.rerun_prefix = plan->rerun_prefix;
 	o.defect = plan->fault ? plan->fault->id : NULL;

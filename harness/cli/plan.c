@@ -661,6 +661,7 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 		return (int)err->code;
 	provider = cli_plan_provider(plan);
 	plan->live = provider && cli_spec_is_live(provider);
+	plan->outlives = provider && cli_spec_outlives(provider);
 	plan->jobs = args->jobs.set ? (unsigned)args->jobs.value : default_jobs(args, plan);
 	return make_texts(args, plan, err);
 }

@@ -60,6 +60,8 @@ struct run_plan {
 	/* A report goes to standard output, so the console must not. */
 	bool report_on_stdout;
 	bool live;
+	/* What the provider's back end holds outlives the run. */
+	bool outlives;
 	unsigned jobs;
 	/* Start of the command that runs one case again. */
 	char *rerun_prefix;

@@ -160,6 +160,13 @@ bool cli_spec_is_live(const char *text)
 	       (!spec.target || !strncmp(spec.target, "https://", 8));
 }
 
+bool cli_spec_outlives(const char *text)
+{
+	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
+
+	return !cli_spec_parse(SP_SUBJECT_PROVIDER, text, &spec, NULL) && spec.scheme == CLI_RENDER;
+}
+
 bool cli_spec_is_render(const char *text)
 {
 	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;

@@ -35,6 +35,8 @@ int cli_spec_check(enum sp_subject_kind kind, const char *spec, struct sp_error 
 const char *cli_spec_default(enum sp_subject_kind kind);
 /* True for a SPEC that reaches a service which bills. */
 bool cli_spec_is_live(const char *spec);
+/* True for a SPEC whose sandboxes live on when the run is killed. */
+bool cli_spec_outlives(const char *spec);
 /* True for a SPEC that opens the Render provider, where faults of its steps and transport apply. */
 bool cli_spec_is_render(const char *spec);
 

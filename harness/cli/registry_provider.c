@@ -8,6 +8,7 @@
 #include <providers/local/local.h>
 #include <providers/render/http/http.h>
 #include <providers/render/render.h>
+#include <runner/runner.h>
 
 #include "registry_impl.h"
 
@@ -104,6 +105,7 @@ static int render_options(const struct cli_registry *registry, const char *works
 	options->start_timeout_ms = set->start_timeout_ms;
 	options->plan = set->plan;
 	options->snapshot_kind = set->snapshot_kind;
+	options->snapshot_lifetime_s = SP_RUN_SNAPSHOT_LIFETIME_S;
 	options->private_dir = set->private_dir;
 	if (!set->private_dir && registry->fake.memory_dir) {
 		if (asprintf(private_dir, "%s/tsai", registry->fake.memory_dir) < 0) {

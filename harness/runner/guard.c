@@ -38,6 +38,8 @@ struct sp_guard *sp_guard_free(struct sp_guard *guard)
 		return NULL;
 	free_things(guard->sandboxes);
 	free_things(guard->snapshots);
+	free(guard->workspace);
+	free(guard->group);
 	pthread_mutex_destroy(&guard->lock);
 	free(guard);
 	return NULL;
@@ -45,7 +47,7 @@ struct sp_guard *sp_guard_free(struct sp_guard *guard)
 
 int sp_guard_subject(struct sp_guard *guard, struct sp_subject *subject, struct sp_error *err)
 {
-	int rc = sp_guard_provider(guard, &subject->provider, err);
+	int rc = sp_guard_provider(guard, &subject->provider, &subject->platform, err);
 
 	/* What was wrapped before one fails stays wrapped, which is as good. */
 	if (!rc)
@@ -227,7 +229,7 @@ bool sp_guard_remove(struct sp_guard *guard, struct sp_guard_thing **list, const
 
 void sp_guard_made(struct sp_guard *guard, const char *row, const char *id)
 {
-	sp_ledger_made(guard->options.ledger, row, id);
+	sp_ledger_made(guard->options.ledger, row, guard->workspace, id);
 	if (!id)
 		return;
 	sp_guard_add(guard, &guard->sandboxes, id);
@@ -274,4 +276,95 @@ char *sp_guard_take_named(struct sp_guard *guard, const char *id)
 char *sp_guard_take_snapshot(struct sp_guard *guard)
 {
 	return take(guard, &guard->snapshots, NULL, true);
+}
+
+void sp_guard_deleted(struct sp_guard *guard, const char *reference)
+{
+	sp_ledger_deleted(guard->options.ledger, reference);
+}
+
+/* ---- rows before calls, where the back end outlives the run ---- */
+
+static int no_row(int rc, const char *what, struct sp_error *err)
+{
+	return sp_error_set_errno(err, -rc, "%s is not made without its row in the ledger", what);
+}
+
+/* Once: what is there before the run has made anything is a stranger's. */
+static int list_before(struct sp_guard *guard, struct sp_provider *inner, struct sp_cancel *cancel)
+{
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+	bool listed;
+
+	pthread_mutex_lock(&guard->lock);
+	listed = guard->listed;
+	guard->listed = true;
+	pthread_mutex_unlock(&guard->lock);
+	/* Without the list no unknown sandbox is ended by `sweep`; that is no reason not to run. */
+	if (listed || !inner->ops->list || inner->ops->list(inner->self, &list, cancel, NULL))
+		return 0;
+	return sp_ledger_before(guard->options.ledger, guard->workspace,
+				(const char *const *)list.ids, list.len);
+}
+
+int sp_guard_intent(struct sp_guard *guard, struct sp_provider *inner, uint32_t lifetime_s,
+		    char row[SP_LEDGER_ROW], struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_ledger *ledger = guard->options.ledger;
+	int rc = guard->options.outlives && ledger ? list_before(guard, inner, cancel) : 0;
+
+	if (!rc)
+		rc = sp_ledger_intent(ledger, guard->workspace, lifetime_s, row);
+	return rc && guard->options.outlives ? no_row(rc, "a sandbox", err) : 0;
+}
+
+/* The group of a sandbox of ours; NULL where it is not told. All of a workspace share one. */
+static char *group_of(struct sp_guard *guard, struct sp_platform *platform, const char *sandbox,
+		      struct sp_cancel *cancel)
+{
+	struct sp_platform_sandbox look SP_CLEANUP(sp_platform_sandbox_done) =
+		SP_PLATFORM_SANDBOX_INIT;
+	char *group;
+
+	pthread_mutex_lock(&guard->lock);
+	group = guard->group ? strdup(guard->group) : NULL;
+	pthread_mutex_unlock(&guard->lock);
+	if (group || !platform->ops ||
+	    platform->ops->look(platform->self, sandbox, &look, cancel, NULL) || !look.group)
+		return group;
+	pthread_mutex_lock(&guard->lock);
+	if (!guard->group)
+		guard->group = strdup(look.group);
+	pthread_mutex_unlock(&guard->lock);
+	return SP_TAKE(look.group);
+}
+
+int sp_guard_snapshot_begins(struct sp_guard *guard, struct sp_platform *platform,
+			     const char *sandbox, const char *label, char row[SP_LEDGER_ROW],
+			     struct sp_cancel *cancel, struct sp_error *err)
+{
+	char *group SP_FREE = NULL;
+	int rc;
+
+	row[0] = '\0';
+	if (!guard->options.outlives || !guard->options.ledger)
+		return 0;
+	group = group_of(guard, platform, sandbox, cancel);
+	rc = sp_ledger_snapshot(guard->options.ledger, guard->workspace, sandbox, group, label,
+				row);
+	return rc ? no_row(rc, "a snapshot", err) : 0;
+}
+
+bool sp_guard_may_be_there(int rc, const struct sp_error *err)
+{
+	return rc == SP_UNKNOWN_OUTCOME || (rc && err && strstr(err->detail, SP_MAY_BE_THERE));
+}
+
+void sp_guard_snapshot_ended(struct sp_guard *guard, const char *row, int rc,
+			     const char *reference, const struct sp_error *err)
+{
+	if (*row && !sp_guard_may_be_there(rc, err))
+		sp_ledger_taken(guard->options.ledger, row, rc ? NULL : reference);
+	if (!rc)
+		sp_guard_add(guard, &guard->snapshots, reference);
 }

@@ -4,7 +4,7 @@
  * have not returned (in memory that the supervisor sees), write the dialogue,
  * put rows into the ledger, and remember what was made, so that it is removed
  * whatever a case does. They change no argument that the subject can see,
- * with one exception: a live sandbox without a lifetime gets one, as its
+ * with one exception: a sandbox that outlives the run gets a lifetime where it has none, as its
  * fingerprint.
  */
 #ifndef SP_RUNNER_GUARD_H
@@ -24,10 +24,11 @@ struct sp_guard_options {
 	struct sp_shared *shared;
 	struct sp_redact *redact;
 	struct sp_ledger *ledger;
-	/* Redacted SPEC, for the ledger. */
-	const char *shown;
-	/* Give sandboxes without a lifetime a random one. */
-	bool live;
+		/*
+	 * What the back end holds outlives the run: sandboxes without a lifetime get a random one, and
+	 * nothing is made whose row cannot be written.
+	 */
+	bool outlives;
 	/* Called when a sandbox was made and when it is gone. May be NULL. */
 	void (*made)(void *arg, const char *id);
 	void (*gone)(void *arg, const char *id);
@@ -77,7 +78,8 @@ char *sp_guard_take_sandbox(struct sp_guard *guard, bool kept);
 char *sp_guard_take_named(struct sp_guard *guard, const char *id);
 /* Tells that a sandbox that was taken is gone. */
 void sp_guard_removed(struct sp_guard *guard, const char *id);
-/* Same as taking a sandbox, for snapshots. */
+/* Same as taking a sandbox, for snapshots; and telling that one that was taken is deleted. */
 char *sp_guard_take_snapshot(struct sp_guard *guard);
+void sp_guard_deleted(struct sp_guard *guard, const char *reference);
 
 #endif

@@ -236,7 +236,7 @@ static int ensure_ensure(void *self, const struct sp_ensure_options *options,
 
 	sp_guard_note(w->guard, "ensure -> %s", rc ? sp_code_name(rc) : "ok");
 	if (!rc)
-		rc = sp_guard_sandbox(w->guard, &sandbox, err);
+		rc = sp_guard_sandbox(w->guard, NULL, &sandbox, err);
 	if (rc)
 		return rc;
 	*ret_sandbox = sandbox;

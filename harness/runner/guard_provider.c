@@ -9,6 +9,7 @@
 #include <base/child.h>
 #include <base/cleanup.h>
 #include <base/files.h>
+#include <runner/runner.h>
 
 #define SHOWN_CEILING (64 * 1024)
 
@@ -179,6 +180,8 @@ int sp_guard_process(struct sp_guard *guard, struct sp_process *process, struct 
 
 struct guarded_sandbox {
 	struct sp_guard *guard;
+	/* Below its provider; no table: none. It lives as long as the handle. */
+	struct sp_platform platform;
 	struct sp_guard_link link;
 	struct sp_sandbox inner;
 	struct sp_sandbox_ops ops;
@@ -350,23 +353,28 @@ static int sandbox_snapshot(void *self, const char *label, struct sp_snapshot_re
 	struct guarded_sandbox *w = self;
 	struct sp_guard *guard = w->guard;
 	struct sp_sandbox in = w->inner;
-	int rc = SP_GUARDED(guard, "sandbox.snapshot",
-			    in.ops->snapshot(in.self, label, ret_ref, cancel, err));
+	const char *known = in.ops->id ? in.ops->id(in.self) : NULL;
+	char *id SP_FREE = known ? strdup(known) : NULL, row[SP_LEDGER_ROW];
+	int rc = sp_guard_snapshot_begins(guard, &w->platform, id, label, row, cancel, err);
 
-	if (!rc)
-		sp_guard_add(guard, &guard->snapshots, ret_ref->id);
+	if (rc)
+		return rc;
+	rc = SP_GUARDED(guard, "sandbox.snapshot",
+			in.ops->snapshot(in.self, label, ret_ref, cancel, err));
+	sp_guard_snapshot_ended(guard, row, rc, rc ? NULL : ret_ref->id, err);
 	sp_guard_note(guard, "snapshot %s -> %s %s", label ? label : "", answer(rc),
 		      reason(rc, err));
 	return rc;
 }
 
 /* Takes over a sandbox that a call just made. */
-static int adopt(struct sp_guard *guard, const char *row, int rc, struct sp_sandbox *made,
-		 struct sp_sandbox *ret_sandbox, struct sp_error *err)
+static int adopt(struct sp_guard *guard, const struct sp_platform *platform, const char *row,
+		 int rc, struct sp_sandbox *made, struct sp_sandbox *ret_sandbox,
+		 struct sp_error *err)
 {
 	sp_guard_made(guard, row, rc ? NULL : sp_sandbox_id(made));
 	if (!rc)
-		rc = sp_guard_sandbox(guard, made, err);
+		rc = sp_guard_sandbox(guard, platform, made, err);
 	if (!rc)
 		*ret_sandbox = *made;
 	return rc;
@@ -379,13 +387,13 @@ static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_ca
 	struct sp_guard *guard = w->guard;
 	struct sp_sandbox in = w->inner;
 	struct sp_sandbox made = SP_SANDBOX_INIT;
-	char row[17];
+	char row[SP_LEDGER_ROW];
 	int rc;
 
-	sp_ledger_intent(guard->options.ledger, guard->options.shown, 0, row);
+	sp_ledger_intent(guard->options.ledger, guard->workspace, 0, row);
 	rc = SP_GUARDED(guard, "sandbox.fork", in.ops->fork(in.self, &made, cancel, err));
 	sp_guard_note(guard, "fork -> %s %s", answer(rc), reason(rc, err));
-	return adopt(guard, row, rc, &made, ret_sandbox, err);
+	return adopt(guard, &w->platform, row, rc, &made, ret_sandbox, err);
 }
 
 static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_port,
@@ -480,7 +488,8 @@ static struct sp_sandbox_ops sandbox_ops(const struct sp_sandbox_ops *in)
 	};
 }
 
-int sp_guard_sandbox(struct sp_guard *guard, struct sp_sandbox *sandbox, struct sp_error *err)
+int sp_guard_sandbox(struct sp_guard *guard, const struct sp_platform *platform,
+		     struct sp_sandbox *sandbox, struct sp_error *err)
 {
 	struct guarded_sandbox *w;
 
@@ -493,6 +502,8 @@ int sp_guard_sandbox(struct sp_guard *guard, struct sp_sandbox *sandbox, struct 
 		return sp_error_set(err, SP_INTERNAL, "no memory for a guard");
 	}
 	w->guard = guard;
+	if (platform)
+		w->platform = *platform;
 	w->inner = *sandbox;
 	w->ops = sandbox_ops(sandbox->ops);
 	sp_guard_link(guard, &w->link, sandbox_close, w);
@@ -506,6 +517,8 @@ struct guarded_provider {
 	struct sp_guard *guard;
 	struct sp_provider inner;
 	struct sp_provider_ops ops;
+	/* The bare platform below it; no table: none. */
+	struct sp_guarded_platform platform;
 };
 
 static const char *provider_name(void *self)
@@ -531,29 +544,30 @@ static int make(struct guarded_provider *w, const char *name, const char *snapsh
 	struct sp_provider in = w->inner;
 	struct sp_sandbox made = SP_SANDBOX_INIT;
 	struct sp_create_options own;
-	char row[17];
+	char row[SP_LEDGER_ROW];
 	int rc;
 
-	if (options && guard->options.live && !options->lifetime_s) {
+	if (options && guard->options.outlives && !options->lifetime_s) {
 		uint32_t random;
 
 		sp_random(&random, sizeof(random));
 		own = *options;
-		/* Between one and two hours. */
-		own.lifetime_s = 3600 + random % 3600;
+		own.lifetime_s = SP_RUN_LIFETIME_S + random % SP_RUN_LIFETIME_S;
 		options = &own;
 	}
-	sp_ledger_intent(guard->options.ledger, guard->options.shown,
-			 options ? options->lifetime_s : 0, row);
+	rc = sp_guard_intent(guard, &in, options ? options->lifetime_s : 0, row,
+			     options ? options->cancel : NULL, err);
+	if (rc)
+		return rc;
 	rc = SP_GUARDED(guard, name,
 			snapshot_id ? in.ops->restore(in.self, snapshot_id, options, &made, err) :
 				      in.ops->create(in.self, options, &made, err));
 	sp_guard_note(guard, "%s -> %s %s", name, rc ? answer(rc) : sp_sandbox_id(&made),
 		      reason(rc, err));
-	/* Whether anything was made is not known then, so the intent stays open for `sweep`. */
-	if (rc == SP_UNKNOWN_OUTCOME)
+	/* Whether anything is there is not known then, so the intent stays open for `sweep`. */
+	if (sp_guard_may_be_there(rc, err))
 		return rc;
-	return adopt(guard, row, rc, &made, ret_sandbox, err);
+	return adopt(guard, &w->platform.inner, row, rc, &made, ret_sandbox, err);
 }
 
 static int provider_create(void *self, const struct sp_create_options *options,
@@ -583,7 +597,7 @@ static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sa
 	sp_guard_note(guard, "resume %s -> %s %s", id ? id : "NULL",
 		      rc ? answer(rc) : found.ops ? "found" : "gone", reason(rc, err));
 	if (!rc)
-		rc = sp_guard_sandbox(guard, &found, err);
+		rc = sp_guard_sandbox(guard, &w->platform.inner, &found, err);
 	if (!rc)
 		*ret_sandbox = found;
 	return rc;
@@ -612,8 +626,8 @@ static int provider_snapshot_delete(void *self, const char *snapshot_id, struct 
 	int rc = SP_GUARDED(guard, "provider.snapshot_delete",
 			    in.ops->snapshot_delete(in.self, snapshot_id, cancel, err));
 
-	if (!rc)
-		sp_guard_remove(guard, &guard->snapshots, snapshot_id);
+	if (!rc && sp_guard_remove(guard, &guard->snapshots, snapshot_id))
+		sp_guard_deleted(guard, snapshot_id);
 	sp_guard_note(guard, "snapshot_delete -> %s %s", answer(rc), reason(rc, err));
 	return rc;
 }
@@ -642,7 +656,15 @@ static void provider_close(void *self)
 	sp_guard_leave(guard);
 }
 
-int sp_guard_provider(struct sp_guard *guard, struct sp_provider *provider, struct sp_error *err)
+/* The workspace is the same for all subjects of a worker. */
+static void take_workspace(struct sp_guard *guard, const struct sp_platform *platform)
+{
+	if (platform->ops && !guard->workspace)
+		guard->workspace = strdup(platform->ops->workspace(platform->self));
+}
+
+int sp_guard_provider(struct sp_guard *guard, struct sp_provider *provider,
+		      struct sp_platform *platform, struct sp_error *err)
 {
 	const struct sp_provider_ops *in = provider->ops;
 	struct guarded_provider *w;
@@ -666,6 +688,8 @@ int sp_guard_provider(struct sp_guard *guard, struct sp_provider *provider, stru
 		ENTRY(in, provider, list),
 		ENTRY(in, provider, close),
 	};
+	take_workspace(guard, platform);
+	sp_guard_platform(&w->platform, guard, platform);
 	*provider = (struct sp_provider){ &w->ops, w };
 	return 0;
 }

@@ -14,10 +14,10 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
-#include <base/json.h>
 
 #define ROW_CEILING 8192
-#define FILE_MAX (256UL * 1024 * 1024)
+/* Ids of one row, so that it stays one write. */
+#define IDS_A_ROW 100
 
 struct sp_ledger {
 	char *path;
@@ -25,7 +25,7 @@ struct sp_ledger {
 	bool sync;
 };
 
-static char *state_folder(void)
+char *sp_ledger_folder(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
@@ -48,22 +48,33 @@ static int append(struct sp_ledger *ledger, const struct sp_buf *row, bool sync)
 	return rc;
 }
 
-static int write_head(struct sp_ledger *ledger, const char *subjects)
+/* A text as JSON, or null. */
+static void add_text(struct sp_buf *row, const char *text)
+{
+	if (text)
+		sp_buf_add_json(row, text, strlen(text));
+	else
+		sp_buf_adds(row, "null");
+}
+
+static int write_head(struct sp_ledger *ledger, const char *subjects, const char *provider)
 {
 	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
 
 	sp_buf_addf(&row,
-		    "{\"row\":\"run\",\"version\":1,\"pid\":%d,\"start\":%" PRId64 ",\"subjects\":",
+		    "{\"row\":\"run\",\"version\":2,\"pid\":%d,\"start\":%" PRId64 ",\"subjects\":",
 		    (int)getpid(), sp_wall_ms());
-	sp_buf_add_json(&row, subjects, strlen(subjects));
+	add_text(&row, subjects);
+	sp_buf_adds(&row, ",\"provider\":");
+	add_text(&row, provider);
 	sp_buf_adds(&row, "}\n");
 	return append(ledger, &row, ledger->sync);
 }
 
-int sp_ledger_open(const char *subjects, bool sync, struct sp_ledger **ret_ledger,
-		   struct sp_error *err)
+int sp_ledger_open(const char *subjects, const char *provider, bool sync,
+		   struct sp_ledger **ret_ledger, struct sp_error *err)
 {
-	char *folder SP_FREE = state_folder();
+	char *folder SP_FREE = sp_ledger_folder();
 	struct sp_ledger *ledger = calloc(1, sizeof(*ledger));
 	char id[13];
 	int rc;
@@ -83,10 +94,10 @@ int sp_ledger_open(const char *subjects, bool sync, struct sp_ledger **ret_ledge
 	if (!rc)
 		ledger->fd = open(ledger->path,
 				  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-	if (!rc && (ledger->fd < 0 || flock(ledger->fd, LOCK_EX | LOCK_NB)))
+	if (!rc && (ledger->fd < 0 || flock(ledger->fd, LOCK_EX)))
 		rc = -errno;
 	if (!rc)
-		rc = write_head(ledger, subjects);
+		rc = write_head(ledger, subjects, provider);
 	if (rc) {
 		sp_error_set_errno(err, -rc, "cannot write the ledger %s", ledger->path);
 		sp_ledger_close(ledger, true);
@@ -96,86 +107,124 @@ int sp_ledger_open(const char *subjects, bool sync, struct sp_ledger **ret_ledge
 	return 0;
 }
 
-int sp_ledger_intent(struct sp_ledger *ledger, const char *shown_spec, uint32_t lifetime_s,
-		     char ret_row[17])
+int sp_ledger_before(struct sp_ledger *ledger, const char *workspace, const char *const *ids,
+		     size_t n_ids)
+{
+	size_t i = 0;
+	int rc = 0;
+
+	if (!ledger)
+		return 0;
+	/* An empty list is one, too. */
+	do {
+		struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
+		size_t end = n_ids - i > IDS_A_ROW ? i + IDS_A_ROW : n_ids;
+
+		sp_buf_adds(&row, "{\"row\":\"before\",\"workspace\":");
+		add_text(&row, workspace);
+		sp_buf_adds(&row, ",\"ids\":[");
+		for (size_t first = i; i < end; i++) {
+			sp_buf_adds(&row, i > first ? "," : "");
+			add_text(&row, ids[i]);
+		}
+		sp_buf_adds(&row, "]}\n");
+		rc = append(ledger, &row, false);
+	} while (!rc && i < n_ids);
+	return rc;
+}
+
+/* The start of a row that announces a call. */
+static void announce(struct sp_buf *row, const char *kind, const char *workspace,
+		     char ret_row[SP_LEDGER_ROW])
+{
+	sp_random_id(ret_row, SP_LEDGER_ROW - 1);
+	sp_buf_addf(row, "{\"row\":\"%s\",\"intent\":\"%s\",\"at\":%" PRId64 ",\"workspace\":",
+		    kind, ret_row, sp_wall_ms());
+	add_text(row, workspace);
+}
+
+int sp_ledger_intent(struct sp_ledger *ledger, const char *workspace, uint32_t lifetime_s,
+		     char ret_row[SP_LEDGER_ROW])
 {
 	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
 
 	ret_row[0] = '\0';
 	if (!ledger)
 		return 0;
-	sp_random_id(ret_row, 16);
-	sp_buf_addf(&row,
-		    "{\"row\":\"intent\",\"intent\":\"%s\",\"at\":%" PRId64
-		    ",\"lifetime_s\":%" PRIu32 ",\"spec\":",
-		    ret_row, sp_wall_ms(), lifetime_s);
-	sp_buf_add_json(&row, shown_spec, strlen(shown_spec));
+	announce(&row, "intent", workspace, ret_row);
+	sp_buf_addf(&row, ",\"lifetime_s\":%" PRIu32 "}\n", lifetime_s);
+	return append(ledger, &row, ledger->sync);
+}
+
+int sp_ledger_snapshot(struct sp_ledger *ledger, const char *workspace, const char *sandbox,
+		       const char *group, const char *label, char ret_row[SP_LEDGER_ROW])
+{
+	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
+	/* Long enough to be recognised, short enough for any label. */
+	char *start SP_FREE = label ? strndup(label, 256) : NULL;
+
+	ret_row[0] = '\0';
+	if (!ledger)
+		return 0;
+	announce(&row, "snapshot", workspace, ret_row);
+	sp_buf_adds(&row, ",\"sandbox\":");
+	add_text(&row, sandbox);
+	sp_buf_adds(&row, ",\"group\":");
+	add_text(&row, group);
+	sp_buf_adds(&row, ",\"label\":");
+	add_text(&row, start);
 	sp_buf_adds(&row, "}\n");
 	return append(ledger, &row, ledger->sync);
 }
 
-static int end_row(struct sp_ledger *ledger, const char *kind, const char *row_id, const char *id)
+/* A row that says what became of something. */
+static int tell(struct sp_ledger *ledger, const char *kind, const char *row_id,
+		const char *workspace, const char *id)
 {
 	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
 
 	if (!ledger)
 		return 0;
 	sp_buf_addf(&row, "{\"row\":\"%s\"", kind);
-	if (row_id)
+	if (row_id && *row_id)
 		sp_buf_addf(&row, ",\"intent\":\"%s\"", row_id);
+	sp_buf_adds(&row, ",\"workspace\":");
+	add_text(&row, workspace);
 	sp_buf_adds(&row, ",\"id\":");
-	if (id)
-		sp_buf_add_json(&row, id, strlen(id));
-	else
-		sp_buf_adds(&row, "null");
+	add_text(&row, id);
 	sp_buf_adds(&row, "}\n");
 	return append(ledger, &row, false);
 }
 
-int sp_ledger_made(struct sp_ledger *ledger, const char *row, const char *id)
+int sp_ledger_made(struct sp_ledger *ledger, const char *row, const char *workspace,
+		   const char *id)
 {
-	return end_row(ledger, "made", row, id);
+	return tell(ledger, "made", row, workspace, id);
 }
 
 int sp_ledger_gone(struct sp_ledger *ledger, const char *id)
 {
-	return end_row(ledger, "gone", NULL, id);
+	return tell(ledger, "gone", NULL, NULL, id);
 }
 
-/* Removes the row id of an intent from the open ones when its call has ended. */
-static void follow_row(cJSON *open, const char *line, size_t len)
+int sp_ledger_taken(struct sp_ledger *ledger, const char *row, const char *reference)
 {
-	cJSON *row SP_CLEANUP(sp_json_done) = NULL;
-	const char *kind, *intent;
+	return tell(ledger, "taken", row, NULL, reference);
+}
 
-	if (sp_json_parse(line, len, ROW_CEILING, &row, NULL))
-		return;
-	kind = sp_json_str(row, "row");
-	intent = sp_json_str(row, "intent");
-	if (!kind || !intent)
-		return;
-	if (!strcmp(kind, "intent"))
-		cJSON_AddTrueToObject(open, intent);
-	else
-		cJSON_DeleteItemFromObjectCaseSensitive(open, intent);
+int sp_ledger_deleted(struct sp_ledger *ledger, const char *reference)
+{
+	return tell(ledger, "deleted", NULL, NULL, reference);
 }
 
 bool sp_ledger_open_rows(const struct sp_ledger *ledger)
 {
-	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	cJSON *open SP_CLEANUP(sp_json_done) = cJSON_CreateObject();
-	const char *at, *end;
+	struct sp_book book SP_CLEANUP(sp_book_done) = SP_BOOK_INIT;
 
 	if (!ledger)
 		return false;
 	/* What cannot be read is kept for whoever can. */
-	if (!open || sp_read_file(ledger->path, FILE_MAX, &bytes, NULL))
-		return true;
-	at = (const char *)bytes.data;
-	for (; (end = memchr(at, '\n', bytes.len - (size_t)(at - (char *)bytes.data)));
-	     at = end + 1)
-		follow_row(open, at, (size_t)(end - at));
-	return open->child != NULL;
+	return sp_book_read(ledger->path, &book, NULL) || book.n_sandboxes || book.n_snapshots;
 }
 
 void sp_ledger_close(struct sp_ledger *ledger, bool clean)

@@ -289,14 +289,15 @@ Test(ledger, rows_tell_what_was_made_and_what_is_gone)
 	char row[17], other[17];
 	int second;
 
-	cr_assert_eq(sp_ledger_open("provider=bash", true, &ledger, &err), 0, "%s", err.message);
+	cr_assert_eq(sp_ledger_open("provider=bash", "bash", true, &ledger, &err), 0, "%s",
+		     err.message);
 	cr_expect(!sp_ledger_open_rows(ledger));
-	cr_expect_eq(sp_ledger_intent(ledger, "bash", 3601, row), 0);
+	cr_expect_eq(sp_ledger_intent(ledger, "tea-1", 3601, row), 0);
 	cr_expect(sp_ledger_open_rows(ledger), "announced, and not told how it ended");
-	cr_expect_eq(sp_ledger_made(ledger, row, "sbx-\"1\""), 0);
-	cr_expect(!sp_ledger_open_rows(ledger));
-	cr_expect_eq(sp_ledger_intent(ledger, "bash", 3602, other), 0);
-	cr_expect_eq(sp_ledger_made(ledger, other, NULL), 0);
+	cr_expect_eq(sp_ledger_made(ledger, row, "tea-1", "sbx-\"1\""), 0);
+	cr_expect(sp_ledger_open_rows(ledger), "made, and not told to be gone");
+	cr_expect_eq(sp_ledger_intent(ledger, "tea-1", 3602, other), 0);
+	cr_expect_eq(sp_ledger_made(ledger, other, "tea-1", NULL), 0);
 	cr_expect_eq(sp_ledger_gone(ledger, "sbx-\"1\""), 0);
 	cr_expect(!sp_ledger_open_rows(ledger));
 	cr_expect_str_neq(row, other);
@@ -313,13 +314,68 @@ Test(ledger, rows_tell_what_was_made_and_what_is_gone)
 	free(home);
 }
 
+/* What a killed run leaves, told apart: known, unknown, gone, and a line that was being written. */
+Test(ledger, a_book_holds_what_is_left)
+{
+	static const char *const there[] = { "sbx-a", "sbx-b" };
+	char *home = ledger_home();
+	struct sp_ledger *ledger = NULL;
+	struct sp_book book = SP_BOOK_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char known[SP_LEDGER_ROW], unknown[SP_LEDGER_ROW], gone[SP_LEDGER_ROW];
+	char taken[SP_LEDGER_ROW], lost[SP_LEDGER_ROW], deleted[SP_LEDGER_ROW];
+	char path[512];
+	int fd;
+
+	cr_assert_eq(sp_ledger_open("provider=x", "render:http://127.0.0.1:1/v1", true, &ledger,
+				    &err), 0);
+	snprintf(path, sizeof(path), "%s", sp_ledger_path(ledger));
+	sp_ledger_before(ledger, "tea-1", there, 2);
+	sp_ledger_intent(ledger, "tea-1", 3601, known);
+	sp_ledger_made(ledger, known, "tea-1", "sbx-1");
+	sp_ledger_intent(ledger, "tea-1", 3602, unknown);
+	sp_ledger_intent(ledger, "tea-1", 3603, gone);
+	sp_ledger_made(ledger, gone, "tea-1", "sbx-2");
+	sp_ledger_gone(ledger, "sbx-2");
+	sp_ledger_made(ledger, NULL, "tea-1", "sbx-3");
+	sp_ledger_snapshot(ledger, "tea-1", "sbx-1", "sbg-1", "r1-label", taken);
+	sp_ledger_taken(ledger, taken, "sbg-1/snp-1");
+	sp_ledger_snapshot(ledger, "tea-1", "sbx-1", NULL, NULL, lost);
+	sp_ledger_snapshot(ledger, "tea-1", "sbx-1", "sbg-1", "r1-label", deleted);
+	sp_ledger_taken(ledger, deleted, "sbg-1/snp-2");
+	sp_ledger_deleted(ledger, "sbg-1/snp-2");
+	sp_ledger_close(ledger, false);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	cr_assert_gt(write(fd, "{\"row\":\"gone\",\"id\":\"sbx-1\"", 26), 0);
+	close(fd);
+
+	cr_assert_eq(sp_book_read(path, &book, &err), 0, "%s", err.message);
+	cr_expect_str_eq(book.provider, "render:http://127.0.0.1:1/v1");
+	cr_assert_eq(book.n_sandboxes, 3u, "%zu sandboxes", book.n_sandboxes);
+	cr_expect_str_eq(book.sandboxes[0].id, "sbx-1");
+	cr_expect_eq(book.sandboxes[0].lifetime_s, 3601u);
+	cr_expect_null(book.sandboxes[1].id);
+	cr_expect_str_eq(book.sandboxes[1].row, unknown);
+	cr_expect_str_eq(book.sandboxes[2].id, "sbx-3");
+	cr_assert_eq(book.n_snapshots, 2u, "%zu snapshots", book.n_snapshots);
+	cr_expect_str_eq(book.snapshots[0].reference, "sbg-1/snp-1");
+	cr_expect_str_eq(book.snapshots[0].group, "sbg-1");
+	cr_expect_null(book.snapshots[1].reference);
+	cr_expect_null(book.snapshots[1].group);
+	cr_expect_eq(book.n_made, 3u, "%zu made", book.n_made);
+	cr_expect_eq(book.n_before, 3u, "the list was taken, and two were there");
+	sp_book_done(&book);
+	sp_remove_tree(home);
+	free(home);
+}
+
 Test(ledger, a_clean_end_removes_the_file)
 {
 	char *home = ledger_home();
 	struct sp_ledger *ledger = NULL;
 	char path[512];
 
-	cr_assert_eq(sp_ledger_open("", false, &ledger, NULL), 0);
+	cr_assert_eq(sp_ledger_open("", NULL, false, &ledger, NULL), 0);
 	snprintf(path, sizeof(path), "%s", sp_ledger_path(ledger));
 	cr_expect_eq(access(path, F_OK), 0);
 	sp_ledger_close(ledger, true);
@@ -337,7 +393,7 @@ Test(ledger, no_place_is_told)
 
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
-	cr_expect_eq(sp_ledger_open("", true, &ledger, &err), SP_IO);
+	cr_expect_eq(sp_ledger_open("", NULL, true, &ledger, &err), SP_IO);
 	cr_expect(strstr(err.message, "XDG_STATE_HOME"), "%s", err.message);
-	cr_expect_eq(sp_ledger_intent(NULL, "bash", 1, row), 0, "without one nothing is written");
+	cr_expect_eq(sp_ledger_intent(NULL, NULL, 1, row), 0, "without one nothing is written");
 }

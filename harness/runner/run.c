@@ -51,7 +51,15 @@ static unsigned worker_count(const struct sp_run_options *o)
 	return jobs > MAX_JOBS ? MAX_JOBS : jobs;
 }
 
-/* Against a live back end nothing is made without a ledger; elsewhere everything dies with us. */
+static const char *shown_provider(const struct sp_run_options *o)
+{
+	for (size_t i = 0; i < o->n_subjects; i++)
+		if (o->subjects[i].kind == SP_SUBJECT_PROVIDER)
+			return o->subjects[i].shown;
+	return NULL;
+}
+
+/* Where things outlive us nothing is made without a ledger; elsewhere everything dies with us. */
 static int open_ledger(struct run *run, struct sp_error *err)
 {
 	const struct sp_run_options *o = run->options;
@@ -61,9 +69,10 @@ static int open_ledger(struct run *run, struct sp_error *err)
 	for (size_t i = 0; i < o->n_subjects; i++)
 		sp_buf_addf(&subjects, "%s%s=%s", i ? " " : "",
 			    sp_subject_kind_name(o->subjects[i].kind), o->subjects[i].shown);
-	if (!sp_ledger_open(sp_buf_str(&subjects), o->live, &run->ledger, &why))
+	if (!sp_ledger_open(sp_buf_str(&subjects), shown_provider(o), o->outlives, &run->ledger,
+			    &why))
 		return 0;
-	if (!o->live) {
+	if (!o->outlives) {
 		fprintf(stderr, "sandproof: this run has no ledger: %s\n", why.message);
 		return 0;
 	}
@@ -100,12 +109,15 @@ static void close_run(struct run *run)
 	/* Back ends of our own end with us, whatever was begun in them. */
 	bool clean = !run->supervisor ||
 		     (!sp_supervisor_left(run->supervisor) &&
-		      (!o->live || !sp_ledger_open_rows(run->ledger)));
+		      (!o->outlives || !sp_ledger_open_rows(run->ledger)));
 
 	sp_supervisor_close(run->supervisor);
 	/* A prepare that failed half-way has cleaned up after itself. */
 	if (o->finish && run->prepared)
 		o->finish(o->opener);
+	if (!clean && o->outlives && run->ledger)
+		fprintf(stderr, "sandproof: something is left; `sandproof sweep` shows what (%s)\n",
+			sp_ledger_path(run->ledger));
 	sp_ledger_close(run->ledger, clean);
 	sp_workdir_remove(&run->workdir);
 }

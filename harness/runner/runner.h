@@ -83,6 +83,10 @@ struct sp_run_listener {
 	void (*ended)(void *arg, const struct sp_result_end *end);
 };
 
+/* Lifetime of what a run makes where it outlives the run: sandboxes between this and twice this. */
+#define SP_RUN_LIFETIME_S 3600
+#define SP_RUN_SNAPSHOT_LIFETIME_S 7200
+
 #define SP_RUN_OPTIONS_VERSION 1
 
 struct sp_baseline;
@@ -139,8 +143,13 @@ struct sp_run_options {
 	 * with this text. NULL otherwise.
 	 */
 	const char *gated_skip;
-	/* Live back end: one job, intent rows are synced. */
+	/* Live back end: one job. */
 	bool live;
+	/*
+	 * What the back end of the provider holds outlives the run, if nobody removes it: rows of the ledger
+	 * are synced, and nothing is made without one. A live one always does.
+	 */
+	bool outlives;
 	const char *results_path;
 	/* Start of the command that runs one case again ("sandproof run --provider bash"). */
 	const char *rerun_prefix;

@@ -182,8 +182,7 @@ static bool set_up(struct sp_worker *w)
 	struct sp_guard_options guard = {
 		.shared = o->shared,
 		.ledger = o->ledger,
-		.shown = o->run->n_subjects ? o->run->subjects[0].shown : "",
-		.live = o->run->live,
+		.outlives = o->run->outlives,
 		.made = on_made,
 		.gone = on_gone,
 		.arg = w,

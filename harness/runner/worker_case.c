@@ -69,18 +69,13 @@ static void run_body(struct sp_case *t, uint64_t limit_ms)
 		sp_case_error(t, here, "the case reached no check, so it proves nothing");
 }
 
-/* Removes what the case made; by id, since its handles are gone. */
-static void remove_made(struct sp_case *t)
+/* Not the shared ones, of whatever kind of subject. */
+static void remove_sandboxes(struct sp_worker *w, struct sp_provider *provider)
 {
-	struct sp_worker *w = t->worker;
 	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
-	struct sp_provider *provider = &t->opened->subject.provider;
 	struct sp_error err = SP_ERROR_INIT;
 	char *id;
 
-	if (!provider->ops)
-		return;
-	/* Not the shared ones, of whatever kind of subject. */
 	while ((id = sp_guard_take_sandbox(w->guard, false))) {
 		if (sp_provider_destroy(provider, id, cancel, &err))
 			sp_worker_stuck(w, id, &err);
@@ -88,13 +83,37 @@ static void remove_made(struct sp_case *t)
 			sp_guard_removed(w->guard, id);
 		free(id);
 	}
+}
+
+static void remove_snapshots(struct sp_worker *w, struct sp_provider *provider)
+{
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
+	struct sp_error err = SP_ERROR_INIT;
+	char *id;
+
 	while ((id = sp_guard_take_snapshot(w->guard))) {
 		if (sp_provider_snapshot_delete(provider, id, cancel, &err))
-			sp_worker_leak(w, t->def->id, "snapshot",
+			sp_worker_leak(w, w->case_id, "snapshot",
 				       "%s could not be deleted: %s: %s", id,
 				       sp_code_name(err.code), err.message);
+		else
+			sp_guard_deleted(w->guard, id);
 		free(id);
 	}
+}
+
+/*
+ * Removes what the case made; by id, since its handles are gone. Each has its own limit: neither a
+ * failure nor the time that one takes keeps the other from being removed.
+ */
+static void remove_made(struct sp_case *t)
+{
+	struct sp_provider *provider = &t->opened->subject.provider;
+
+	if (!provider->ops)
+		return;
+	remove_sandboxes(t->worker, provider);
+	remove_snapshots(t->worker, provider);
 }
 
 static bool is_failure(const struct sp_case *t)

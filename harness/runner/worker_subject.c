@@ -9,9 +9,6 @@
 
 #include "worker.h"
 
-/* Between one and two hours: long enough for any run, and a fingerprint. */
-#define LIFETIME_S 3600
-
 int sp_worker_open(struct sp_worker *w, struct sp_opened *opened, struct sp_subject *ret_subject,
 		   struct sp_error *err)
 {
@@ -95,7 +92,8 @@ int sp_worker_make_sandbox(struct sp_worker *w, struct sp_opened *opened, struct
 	sp_worker_unique(w, id, sizeof(id));
 	sp_random(&random, sizeof(random));
 	options.id = id;
-	options.lifetime_s = LIFETIME_S + random % LIFETIME_S;
+	/* Long enough for any run, and a fingerprint. */
+	options.lifetime_s = SP_RUN_LIFETIME_S + random % SP_RUN_LIFETIME_S;
 	options.cancel = cancel;
 	options.adapter_name = "sandproof";
 	return sp_provider_create(&opened->subject.provider, &options, ret_sandbox, err);
@@ -169,12 +167,16 @@ void sp_worker_stuck(struct sp_worker *w, const char *id, const struct sp_error 
 }
 
 /* A reset took them all. */
-static void forget_sandboxes(struct sp_worker *w)
+static void forget_made(struct sp_worker *w)
 {
 	char *id;
 
 	while ((id = sp_guard_take_sandbox(w->guard, true))) {
 		sp_guard_removed(w->guard, id);
+		free(id);
+	}
+	while ((id = sp_guard_take_snapshot(w->guard))) {
+		sp_guard_deleted(w->guard, id);
 		free(id);
 	}
 	while (w->n_stuck) {
@@ -199,7 +201,7 @@ bool sp_worker_reset(struct sp_worker *w, struct sp_opened *opened)
 			       sp_code_name(err.code), err.message);
 		return false;
 	}
-	forget_sandboxes(w);
+	forget_made(w);
 	return true;
 }
 

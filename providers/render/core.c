@@ -189,6 +189,7 @@ static int take_options(struct render_core *core, const struct sp_render_options
 
 	core->poll_ms = options->poll_ms ? options->poll_ms : 500;
 	core->start_timeout_ms = options->start_timeout_ms ? options->start_timeout_ms : 180000;
+	core->snapshot_lifetime_s = options->snapshot_lifetime_s;
 	core->snapshot_kind =
 	    options->snapshot_kind ? options->snapshot_kind : SP_SNAPSHOT_FILESYSTEM;
 	if (core->snapshot_kind != SP_SNAPSHOT_FILESYSTEM &&

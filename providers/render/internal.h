@@ -51,6 +51,8 @@ struct render_core {
 	uint32_t start_timeout_ms;
 	struct sp_capabilities capabilities;
 	enum sp_snapshot_kind snapshot_kind;
+	/* Seconds; 0: the service\'s default. */
+	uint32_t snapshot_lifetime_s;
 	struct sp_transport transport;
 	struct sp_render_steps steps;
 	/* The edge has rejected a command once: all later ones are wrapped. */

@@ -54,7 +54,7 @@ static void take_back(struct render_core *core, const char *id, int rc, struct s
 	if (render_terminate(core, id, limit, &inner)) {
 		char words[SP_ERROR_TEXT];
 
-		snprintf(words, sizeof(words), "sandbox %s may still be there: %.300s", id,
+		snprintf(words, sizeof(words), "sandbox %s " SP_MAY_BE_THERE ": %.300s", id,
 			 inner.message);
 		sp_error_set_detail(err, words);
 	}

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/clock.h>
 #include <base/utf8.h>
 
 enum snapshot_status {
@@ -149,7 +150,7 @@ static void take_back(struct render_core *core, const struct reference *ref, str
 	if (delete_reference(core, ref, limit, &inner)) {
 		char words[SP_ERROR_TEXT];
 
-		snprintf(words, sizeof(words), "snapshot %s/%s may still be there: %.300s",
+		snprintf(words, sizeof(words), "snapshot %s/%s " SP_MAY_BE_THERE ": %.300s",
 			 ref->group, ref->snapshot, inner.message);
 		sp_error_set_detail(err, words);
 	}
@@ -212,6 +213,13 @@ static int post(struct render_core *core, const char *id, const char *name,
 	sp_buf_addf(&body, "{\"kind\":\"%s\",\"name\":",
 		    kind == SP_SNAPSHOT_RUNTIME ? "runtime" : "filesystem");
 	sp_buf_add_json(&body, name, strlen(name));
+	if (core->snapshot_lifetime_s) {
+		char until[32];
+
+		sp_wall_format(sp_wall_ms() + (int64_t)core->snapshot_lifetime_s * 1000, until,
+			       sizeof(until));
+		sp_buf_addf(&body, ",\"expiresAt\":\"%s\"", until);
+	}
 	sp_buf_addc(&body, '}');
 	if (path.error || body.error)
 		return sp_error_set(err, SP_INVALID, "the name of a snapshot is too long");

@@ -4,6 +4,7 @@
 
 #include <suites/platform/cases.h>
 #include <suites/platform/scene.h>
+#include <witness/count.h>
 
 /*
  * Says "up", then a word for each word that it is told. Both ends are FIFOs, so whoever asks waits for
@@ -80,7 +81,7 @@ void plat_memory_only_dev(struct sp_case *t)
 	struct plat_scene s PLAT_SCENE = { .t = NULL };
 	const char *where, *elsewhere;
 
-	SP_REQUIRE(plat_scene_open(t, &s));
+	SP_REQUIRE(sp_count_holds(t, "memory-directory") && plat_scene_open(t, &s));
 	where = plat_run(&s, s.id,
 			 "while read -r _ at type options _; do "
 			 "case $type:,$options, in tmpfs:*,rw,* | ramfs:*,rw,* | devtmpfs:*,rw,*) "

@@ -17,6 +17,9 @@ bool plat_fact(struct sp_case *t, bool held, struct sp_where where, const char *
 	va_start(args, seen);
 	sp_buf_vaddf(&words, seen, args);
 	va_end(args);
+	/* The message of an error is one line. */
+	for (size_t i = 0; i < words.len; i++)
+		words.data[i] = words.data[i] == '\n' ? ' ' : words.data[i];
 	sp_case_error(t, where, "platform changed: %s: %s", fact, sp_buf_str(&words));
 	return false;
 }
@@ -73,9 +76,10 @@ bool plat_scene_open(struct sp_case *t, struct plat_scene *s)
 	s->t = t;
 	if (!sandbox)
 		return false;
-	s->dir = sp_case_format(t, "/tmp/%s", sp_case_unique(t));
 	s->id = sp_sandbox_id(sandbox);
-	return plat_run(s, s->id, "mkdir %s", s->dir) != NULL;
+	s->name = sp_case_unique(t);
+	s->dir = plat_run(s, s->id, "mkdir ~/%s && cd ~/%s && pwd", s->name, s->name);
+	return s->dir != NULL;
 }
 
 void plat_scene_done(struct plat_scene *s)
@@ -83,7 +87,7 @@ void plat_scene_done(struct plat_scene *s)
 	struct sp_platform *platform;
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 
-	if (!s->id)
+	if (!s->dir)
 		return;
 	/* Clean-up, not a check: the runner looks at what a shared sandbox holds. */
 	platform = &sp_case_subject(s->t)->platform;

@@ -11,10 +11,10 @@
 
 struct plat_scene {
 	struct sp_case *t;
-	/* The case's own part of the sandbox, removed at the end. */
-	const char *dir;
-	/* The sandbox's id; NULL: there is none. */
 	const char *id;
+	/* A name that nobody else uses, and a folder of that name in the home folder. */
+	const char *name;
+	const char *dir;
 };
 
 /* struct plat_scene s PLAT_SCENE = { 0 }; the folder is removed when the scope is left. */

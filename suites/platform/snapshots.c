@@ -37,7 +37,7 @@ static const char *brought_back(struct plat_scene *s, enum sp_snapshot_kind kind
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
 	struct sp_sandbox restored SP_MADE = SP_SANDBOX_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	const char *name = s->dir + 5, *snapshot, *said = NULL;
+	const char *name = s->name, *snapshot, *said = NULL;
 	int rc;
 
 	if (!plat_run(s, s->id, "echo disk >%s/file; echo dev >/dev/%s", s->dir, name))

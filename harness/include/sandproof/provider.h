@@ -63,6 +63,9 @@ struct sp_id_list {
 /* Frees the list and clears the struct. */
 void sp_id_list_done(struct sp_id_list *list);
 
+/* Part of the detail of a failed create or snapshot that may have left something. */
+#define SP_MAY_BE_THERE "may still be there"
+
 #define SP_PROVIDER_VERSION 1
 
 struct sp_provider_ops {
@@ -78,6 +81,7 @@ struct sp_provider_ops {
 	 * way, what was made is removed and the first error is the answer; a
 	 * sandbox of that name that already existed is never removed
 	 * (SP_CONFLICT). SP_UNKNOWN_OUTCOME: the request went out and no answer came.
+	 * If what was made could not be removed, the error's detail says SP_MAY_BE_THERE.
 	 */
 	int (*create)(void *self, const struct sp_create_options *options,
 		      struct sp_sandbox *ret_sandbox, struct sp_error *err);
