@@ -177,7 +177,7 @@ static int try_snapshot(struct sp_case *t, struct sp_sandbox *sandbox, struct sp
 {
 	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
 
-	return sp_sandbox_snapshot(sandbox, "label", &ref, sp_case_cancel(t), err);
+	return sp_sandbox_snapshot(sandbox, sp_case_unique(t), &ref, sp_case_cancel(t), err);
 }
 
 static int try_restore(struct sp_case *t, struct sp_sandbox *sandbox SP_UNUSED,

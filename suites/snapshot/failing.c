@@ -89,7 +89,7 @@ static void gone(struct sp_case *t, const char *state)
 	SP_REQUIRE(sandbox.ops);
 	rc = control->ops->set_state(control->self, sp_sandbox_id(&sandbox), state, &err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "control makes the sandbox %s", state));
-	rc = sp_sandbox_snapshot(&sandbox, "gone", &ref, sp_case_cancel(t), &err);
+	rc = sp_sandbox_snapshot(&sandbox, sp_case_unique(t), &ref, sp_case_cancel(t), &err);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_GONE, rc, &err, "snapshot of a sandbox that is %s", state));
 	SP_REQUIRE(snap_check_count(t, 0, SP_HERE, "snapshots of what is gone"));
 	rc = sp_sandbox_destroy(&sandbox, sp_case_cancel(t), &err);

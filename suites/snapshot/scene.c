@@ -55,11 +55,18 @@ const char *snap_keep(struct snap_scene *s, struct sp_snapshot_ref *ref)
 	return s->refs[s->n_refs++].id;
 }
 
+/* The run's own text first: a snapshot that is left tells whose it was. */
+static const char *own_label(struct sp_case *t, const char *label)
+{
+	return sp_case_format(t, "%s-%s", sp_case_unique(t), label);
+}
+
 const char *snap_take(struct snap_scene *s, const char *label)
 {
 	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_sandbox_snapshot(s->sandbox, label, &ref, sp_case_cancel(s->t), &err);
+	int rc = sp_sandbox_snapshot(s->sandbox, own_label(s->t, label), &ref,
+				     sp_case_cancel(s->t), &err);
 
 	return SP_CHECK_OK(s->t, rc, &err, "snapshot") &&
 		       SP_CHECK(s->t, ref.id != NULL, "a snapshot has a reference")
@@ -94,12 +101,13 @@ static int run_snapshot(void *arg, struct sp_cancel *cancel, struct sp_call_resu
 {
 	struct snap_call *call = arg;
 
-	return sp_sandbox_snapshot(call->s->sandbox, "beside", &call->ref, cancel, &result->err);
+	return sp_sandbox_snapshot(call->s->sandbox, call->label, &call->ref, cancel, &result->err);
 }
 
 bool snap_start(struct snap_scene *s, struct snap_call *call)
 {
 	call->s = s;
+	call->label = own_label(s->t, "beside");
 	call->call = sp_call_start(s->t, run_snapshot, call);
 	return call->call;
 }

@@ -58,6 +58,7 @@ bool snap_delete_all(struct snap_scene *s);
 /* snapshot() on a thread; its reference is kept by snap_joined(). */
 struct snap_call {
 	struct snap_scene *s;
+	const char *label;
 	struct sp_snapshot_ref ref;
 	struct sp_call *call;
 };
@@ -65,7 +66,7 @@ struct snap_call {
 /* struct snap_call c SNAP_CALL = SNAP_CALL_INIT; declare it after the scene, and gates after it. */
 #define SNAP_CALL_INIT                                                                             \
 	{                                                                                          \
-		NULL, SP_SNAPSHOT_REF_INIT, NULL                                                   \
+		NULL, NULL, SP_SNAPSHOT_REF_INIT, NULL                                             \
 	}
 /* See SNAP_CALL_INIT. */
 #define SNAP_CALL SP_CLEANUP(snap_call_done)
