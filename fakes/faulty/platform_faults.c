@@ -18,7 +18,7 @@ static const struct sp_platform_ops *healthy;
 	static int name_(struct sp_platform *platform, struct sp_error *err SP_UNUSED)             \
 	{                                                                                          \
 		static struct sp_platform_ops changed;                                             \
-		const struct sp_platform_ops replaced = { __VA_ARGS__ };                           \
+		const struct sp_platform_ops replaced = {__VA_ARGS__};                             \
                                                                                                    \
 		healthy = platform->ops;                                                           \
 		changed = *platform->ops;                                                          \
@@ -176,7 +176,7 @@ PLATFORM_WRAP(wrap_tar_is_folder, .raw_download = download_by_name)
 static bool asleep(void *self, const char *id, struct sp_cancel *cancel)
 {
 	struct sp_platform_sandbox look SP_CLEANUP(sp_platform_sandbox_done) =
-		SP_PLATFORM_SANDBOX_INIT;
+	    SP_PLATFORM_SANDBOX_INIT;
 
 	return !healthy->look(self, id, &look, cancel, NULL) && !strcmp(look.state, "suspended");
 }
@@ -226,35 +226,38 @@ static int look_waking(void *self, const char *id, struct sp_platform_sandbox *r
 PLATFORM_WRAP(wrap_look_wakes, .look = look_waking)
 
 #define PLATFORM(id_, wrap_, clause_, summary_, ...)                                               \
-	{ .version = SP_FAULT_VERSION, .id = "platform-" id_, .summary = summary_,                 \
-	  .sources = FAULT_LIST("render-api:5 to 20"), .clause = "platform " clause_,              \
-	  .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PLATFORM, .wrap_platform = wrap_ }
+	{                                                                                          \
+		.version = SP_FAULT_VERSION, .id = "platform-" id_, .summary = summary_,           \
+		.sources = FAULT_LIST("render-api:5 to 20"), .clause = "platform " clause_,        \
+		.cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PLATFORM,                       \
+		.wrap_platform = wrap_                                                             \
+	}
 
 static const struct sp_fault faults[] = {
-	PLATFORM("drop-kills", wrap_drop_kills, "P1",
-		 "A command whose stream is closed is killed.", "platform.stream.dropped"),
-	PLATFORM("shell-follows", wrap_shell_follows, "P2",
-		 "The shell of a command is in the group of the agent.", "platform.shell.leads"),
-	PLATFORM("shell-elsewhere", wrap_shell_elsewhere, "P2", "Commands start in /.",
-		 "platform.shell.fresh"),
-	PLATFORM("tmp-in-memory", wrap_tmp_in_memory, "P3", "/tmp is in memory, too.",
-		 "platform.memory.only-dev"),
-	PLATFORM("kinds-swapped", wrap_kinds_swapped, "P4",
-		 "Each kind of snapshot captures what the other should.",
-		 "platform.snapshot.filesystem", "platform.snapshot.runtime"),
-	PLATFORM("names-cut", wrap_names_cut, "P5", "Longer names of snapshots are cut.",
-		 "platform.snapshot.name"),
-	PLATFORM("upload-readable", wrap_upload_readable, "P6", "Uploads are readable for all.",
-		 "platform.upload.mode"),
-	PLATFORM("upload-makes-folders", wrap_upload_folders, "P7",
-		 "An upload makes the folders that it needs.", "platform.upload.folder"),
-	PLATFORM("tar-is-folder", wrap_tar_is_folder, "P8",
-		 "A file whose name ends in .tar is taken for a folder.", "platform.download.tar"),
-	PLATFORM("sleep-empties", wrap_sleep_empties, "P9",
-		 "What lies in /tmp is gone after a suspension.", "platform.asleep.files"),
-	PLATFORM("sleep-deep", wrap_sleep_deep, "P10", "Nothing wakes a suspended sandbox.",
-		 "platform.asleep.command", "platform.asleep.upload"),
-	PLATFORM("look-wakes", wrap_look_wakes, "P10", "Looking at a sandbox wakes it.",
-		 "platform.asleep.look"),
+    PLATFORM("drop-kills", wrap_drop_kills, "P1", "A command whose stream is closed is killed.",
+	     "platform.stream.dropped"),
+    PLATFORM("shell-follows", wrap_shell_follows, "P2",
+	     "The shell of a command is in the group of the agent.", "platform.shell.leads"),
+    PLATFORM("shell-elsewhere", wrap_shell_elsewhere, "P2", "Commands start in /.",
+	     "platform.shell.fresh"),
+    PLATFORM("tmp-in-memory", wrap_tmp_in_memory, "P3", "/tmp is in memory, too.",
+	     "platform.memory.only-dev"),
+    PLATFORM("kinds-swapped", wrap_kinds_swapped, "P4",
+	     "Each kind of snapshot captures what the other should.",
+	     "platform.snapshot.filesystem", "platform.snapshot.runtime"),
+    PLATFORM("names-cut", wrap_names_cut, "P5", "Longer names of snapshots are cut.",
+	     "platform.snapshot.name"),
+    PLATFORM("upload-readable", wrap_upload_readable, "P6", "Uploads are readable for all.",
+	     "platform.upload.mode"),
+    PLATFORM("upload-makes-folders", wrap_upload_folders, "P7",
+	     "An upload makes the folders that it needs.", "platform.upload.folder"),
+    PLATFORM("tar-is-folder", wrap_tar_is_folder, "P8",
+	     "A file whose name ends in .tar is taken for a folder.", "platform.download.tar"),
+    PLATFORM("sleep-empties", wrap_sleep_empties, "P9",
+	     "What lies in /tmp is gone after a suspension.", "platform.asleep.files"),
+    PLATFORM("sleep-deep", wrap_sleep_deep, "P10", "Nothing wakes a suspended sandbox.",
+	     "platform.asleep.command", "platform.asleep.upload"),
+    PLATFORM("look-wakes", wrap_look_wakes, "P10", "Looking at a sandbox wakes it.",
+	     "platform.asleep.look"),
 };
 FAULT_TABLE(fault_platform, faults);

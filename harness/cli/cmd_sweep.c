@@ -26,8 +26,8 @@ struct sweep_args {
 };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(struct sweep_args, yes, "yes", NULL, CLI_FLAG,
-		   "end it; without this only tell what would be ended"),
+    CLI_OPTION(struct sweep_args, yes, "yes", NULL, CLI_FLAG,
+	       "end it; without this only tell what would be ended"),
 };
 
 /* All ledgers of one call. */
@@ -60,19 +60,19 @@ static size_t rows_of(const struct sp_book *book)
 static bool sweep_book(struct sweep *sweep, const struct sp_book *book,
 		       struct sp_sweep_counts *ret_counts)
 {
-	struct cli_registry_options where = { .provider = book->provider };
+	struct cli_registry_options where = {.provider = book->provider};
 	struct cli_registry *registry = cli_registry_new(&where);
 	struct sp_subject subject SP_CLEANUP(sp_subject_done) = SP_SUBJECT_INIT;
 	struct sp_cancel *cancel = sp_cancel_new();
 	struct sp_error err = SP_ERROR_INIT;
 	struct sp_sweep_options o = {
-		.book = book,
-		.provider = &subject.provider,
-		.platform = &subject.platform,
-		.end = sweep->args->yes,
-		.now_ms = sp_wall_ms(),
-		.say = say_line,
-		.cancel = cancel,
+	    .book = book,
+	    .provider = &subject.provider,
+	    .platform = &subject.platform,
+	    .end = sweep->args->yes,
+	    .now_ms = sp_wall_ms(),
+	    .say = say_line,
+	    .cancel = cancel,
 	};
 	int rc = registry && cancel ? cli_registry_credentials(registry, &err)
 				    : sp_error_set(&err, SP_INTERNAL, "out of memory");
@@ -96,7 +96,7 @@ static bool sweep_book(struct sweep *sweep, const struct sp_book *book,
 /* A ledger that nobody holds any more. */
 static void sweep_ledger(struct sweep *sweep, const char *path, const struct sp_book *book)
 {
-	struct sp_sweep_counts counts = { 0, 0, 0, 0 };
+	struct sp_sweep_counts counts = {0, 0, 0, 0};
 	char start[32];
 
 	sp_wall_format(book->start_ms, start, sizeof(start));
@@ -191,9 +191,9 @@ static void print_sum(const struct sweep *sweep)
 
 static int run_sweep(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	struct sweep_args args = { .yes = false };
-	struct sweep sweep = { .args = &args };
+	struct cli_list words SP_CLEANUP(cli_list_done) = {NULL, 0};
+	struct sweep_args args = {.yes = false};
+	struct sweep sweep = {.args = &args};
 	char *folder SP_FREE = sp_ledger_folder();
 	int code = 0;
 
@@ -211,18 +211,18 @@ static int run_sweep(const struct cli_command *self, int argc, char **argv)
 }
 
 const struct cli_command cli_sweep_command = {
-	.name = "sweep",
-	.synopsis = "[--yes]",
-	.summary = "remove what crashed runs left behind",
-	.details =
-		"Reads the ledgers of runs that were killed (a running one holds a lock on its own) and "
-		"ends the sandboxes and snapshots that they name, nothing else. A create whose answer "
-		"was lost is looked for: a sandbox is ended only if it carries the random lifetime "
-		"of that create, was not there before the run, is younger than the create and is the "
-		"only such one; otherwise its short lifetime ends it. Needs the credentials of the run "
-		"(RENDER_API_KEY, RENDER_WORKSPACE_ID). Without --yes it only tells.",
-	.options = options,
-	.n_options = SP_COUNT(options),
-	.examples = "  sandproof sweep\n  sandproof sweep --yes\n",
-	.run = run_sweep,
+    .name = "sweep",
+    .synopsis = "[--yes]",
+    .summary = "remove what crashed runs left behind",
+    .details =
+	"Reads the ledgers of runs that were killed (a running one holds a lock on its own) and "
+	"ends the sandboxes and snapshots that they name, nothing else. A create whose answer "
+	"was lost is looked for: a sandbox is ended only if it carries the random lifetime "
+	"of that create, was not there before the run, is younger than the create and is the "
+	"only such one; otherwise its short lifetime ends it. Needs the credentials of the run "
+	"(RENDER_API_KEY, RENDER_WORKSPACE_ID). Without --yes it only tells.",
+    .options = options,
+    .n_options = SP_COUNT(options),
+    .examples = "  sandproof sweep\n  sandproof sweep --yes\n",
+    .run = run_sweep,
 };

@@ -48,7 +48,8 @@ static void open_server(void)
 	setenv("RENDER_WORKSPACE_ID", fake.workspace_id, 1);
 	snprintf(spec, sizeof(spec), "render:%s", fake.base_url);
 	cr_assert_eq(sp_control_open(fake.control_url, fake.control_token, fake.workspace_id,
-				     &control, &err), 0, "%s", err.message);
+				     &control, &err),
+		     0, "%s", err.message);
 }
 
 static void close_server(void)
@@ -66,7 +67,7 @@ TestSuite(sweep, .init = open_server, .fini = close_server);
 static char *ledger_path(void)
 {
 	char *pattern SP_FREE = NULL, *path = NULL;
-	glob_t found = { 0 };
+	glob_t found = {0};
 
 	if (asprintf(&pattern, "%s/sandproof/run-*.ndjson", state) < 0)
 		return NULL;
@@ -79,7 +80,7 @@ static char *ledger_path(void)
 /* Kills a run as it stands at `step`, and returns once nobody of it is there. */
 static void kill_run_at(enum sp_control_step step, const char *case_id)
 {
-	const char *argv[] = { PROGRAM, "run", "--provider", spec, "--case", case_id, NULL };
+	const char *argv[] = {PROGRAM, "run", "--provider", spec, "--case", case_id, NULL};
 	struct sp_child child SP_CLEANUP(sp_child_done) = SP_CHILD_INIT;
 	struct sp_cancel *limit = limit_new();
 	struct sp_error err = SP_ERROR_INIT;
@@ -104,8 +105,8 @@ static void kill_run_at(enum sp_control_step step, const char *case_id)
 
 static void expect_sweep(bool yes, int code, const char *part, const char *last)
 {
-	const char *argv[] = { PROGRAM, "sweep", yes ? "--yes" : NULL, NULL };
-	struct sp_run_result r = { 0 };
+	const char *argv[] = {PROGRAM, "sweep", yes ? "--yes" : NULL, NULL};
+	struct sp_run_result r = {0};
 	struct sp_cancel *limit = limit_new();
 	struct sp_error err = SP_ERROR_INIT;
 	int rc = sp_run(argv, NULL, NULL, 0, 1 << 20, limit, &r, &err);
@@ -138,7 +139,7 @@ static void expect_ledger(bool there)
 /* Somebody else's sandbox in the same workspace; its id. */
 static char *make_stranger(uint32_t lifetime_s)
 {
-	struct cli_registry_options where = { .provider = spec };
+	struct cli_registry_options where = {.provider = spec};
 	struct cli_registry *registry = cli_registry_new(&where);
 	struct sp_subject subject SP_CLEANUP(sp_subject_done) = SP_SUBJECT_INIT;
 	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;

@@ -108,10 +108,8 @@ static int take_before(struct sp_book *book, const cJSON *row)
 	const cJSON *id;
 	int rc = add_id(&book->before, &book->n_before, workspace, NULL);
 
-	cJSON_ArrayForEach(id, cJSON_GetObjectItemCaseSensitive(row, "ids"))
-		if (!rc)
-			rc = add_id(&book->before, &book->n_before, workspace,
-				    cJSON_GetStringValue(id));
+	cJSON_ArrayForEach(id, cJSON_GetObjectItemCaseSensitive(row, "ids")) if (!rc) rc =
+	    add_id(&book->before, &book->n_before, workspace, cJSON_GetStringValue(id));
 	return rc;
 }
 
@@ -228,9 +226,9 @@ static const struct {
 	const char *kind;
 	int (*take)(struct sp_book *book, const cJSON *row);
 } rows[] = {
-	{ "run", take_run },	       { "before", take_before },   { "intent", take_intent },
-	{ "made", take_made },	       { "gone", take_gone },	    { "snapshot", take_snapshot },
-	{ "taken", take_taken },       { "deleted", take_deleted },
+    {"run", take_run},	   {"before", take_before},   {"intent", take_intent},
+    {"made", take_made},   {"gone", take_gone},	      {"snapshot", take_snapshot},
+    {"taken", take_taken}, {"deleted", take_deleted},
 };
 
 static int take_row(struct sp_book *book, const char *line, size_t len)
@@ -259,8 +257,8 @@ int sp_book_read(const char *path, struct sp_book *ret_book, struct sp_error *er
 	     at = end + 1) {
 		rc = take_row(&book, at, (size_t)(end - at));
 		if (rc)
-			sp_error_set(err, rc, rc == SP_INVALID
-						      ? "%s is no ledger of this version"
+			sp_error_set(err, rc,
+				     rc == SP_INVALID ? "%s is no ledger of this version"
 						      : "no memory for the ledger %s",
 				     path);
 	}

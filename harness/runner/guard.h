@@ -25,8 +25,8 @@ struct sp_guard_options {
 	struct sp_redact *redact;
 	struct sp_ledger *ledger;
 		/*
-	 * What the back end holds outlives the run: sandboxes without a lifetime get a random one, and
-	 * nothing is made whose row cannot be written.
+	 * What the back end holds outlives the run: sandboxes without a lifetime get a random
+	 * one, and nothing is made whose row cannot be written.
 	 */
 	bool outlives;
 	/* Called when a sandbox was made and when it is gone. May be NULL. */

@@ -77,9 +77,9 @@ static int raw_download(void *self, const char *id, const char *path, struct sp_
 {
 	struct sp_guarded_platform *w = self;
 	struct sp_platform in = w->inner;
-	int rc = SP_GUARDED(w->guard, "platform.raw_download",
-			    in.ops->raw_download(in.self, id, path, ret_bytes, ret_is_archive,
-						 cancel, err));
+	int rc = SP_GUARDED(
+	    w->guard, "platform.raw_download",
+	    in.ops->raw_download(in.self, id, path, ret_bytes, ret_is_archive, cancel, err));
 
 	sp_guard_note(w->guard, "raw_download %s -> %s %s", path, answer(rc), reason(rc, err));
 	return rc;
@@ -95,9 +95,9 @@ static int raw_snapshot(void *self, const char *id, const char *name, enum sp_sn
 
 	if (rc)
 		return rc;
-	rc = SP_GUARDED(w->guard, "platform.raw_snapshot",
-			in.ops->raw_snapshot(in.self, id, name, kind, ret_snapshot_id, cancel,
-					     err));
+	rc =
+	    SP_GUARDED(w->guard, "platform.raw_snapshot",
+		       in.ops->raw_snapshot(in.self, id, name, kind, ret_snapshot_id, cancel, err));
 	sp_guard_snapshot_ended(w->guard, row, rc, rc ? NULL : *ret_snapshot_id, err);
 	sp_guard_note(w->guard, "raw_snapshot %s -> %s %s", name, answer(rc), reason(rc, err));
 	return rc;
@@ -133,15 +133,15 @@ static const char *workspace(void *self)
 }
 
 static const struct sp_platform_ops guarded_ops = {
-	.version = SP_PLATFORM_VERSION,
-	.raw_exec = raw_exec,
-	.raw_start_and_drop = raw_start_and_drop,
-	.raw_upload = raw_upload,
-	.raw_download = raw_download,
-	.raw_snapshot = raw_snapshot,
-	.look = look,
-	.snapshots = snapshots,
-	.workspace = workspace,
+    .version = SP_PLATFORM_VERSION,
+    .raw_exec = raw_exec,
+    .raw_start_and_drop = raw_start_and_drop,
+    .raw_upload = raw_upload,
+    .raw_download = raw_download,
+    .raw_snapshot = raw_snapshot,
+    .look = look,
+    .snapshots = snapshots,
+    .workspace = workspace,
 };
 
 void sp_guard_platform(struct sp_guarded_platform *w, struct sp_guard *guard,
@@ -151,5 +151,5 @@ void sp_guard_platform(struct sp_guarded_platform *w, struct sp_guard *guard,
 		return;
 	w->guard = guard;
 	w->inner = *platform;
-	*platform = (struct sp_platform){ &guarded_ops, w };
+	*platform = (struct sp_platform){&guarded_ops, w};
 }

@@ -17,13 +17,13 @@
 struct sp_ledger;
 
 /*
- * The folder of the ledgers, "$XDG_STATE_HOME/sandproof" or "$HOME/.local/state/sandproof"; malloc'ed, NULL
- * where there is no place for it.
+ * The folder of the ledgers, "$XDG_STATE_HOME/sandproof" or "$HOME/.local/state/sandproof";
+ * malloc'ed, NULL where there is no place for it.
  */
 char *sp_ledger_folder(void);
 /*
- * Makes and locks a new file there. `provider`: redacted SPEC that opens what the rows name, or NULL.
- * `sync`: a row is on the disk before the call that it announces. `subjects` is redacted.
+ * Makes and locks a new file there. `provider`: redacted SPEC that opens what the rows name, or
+ * NULL. `sync`: a row is on the disk before the call that it announces. `subjects` is redacted.
  */
 int sp_ledger_open(const char *subjects, const char *provider, bool sync,
 		   struct sp_ledger **ret_ledger, struct sp_error *err);
@@ -32,8 +32,8 @@ int sp_ledger_open(const char *subjects, const char *provider, bool sync,
 #define SP_LEDGER_ROW 17
 
 /*
- * All of these do nothing without a ledger and return 0 or -errno. `workspace` may be NULL: there is
- * only one.
+ * All of these do nothing without a ledger and return 0 or -errno. `workspace` may be NULL: there
+ * is only one.
  */
 
 /* These sandboxes were there before the run made any; at most once a workspace. */
@@ -91,7 +91,10 @@ struct sp_book_snapshot {
 	int64_t at_ms;
 };
 
-/* Ids that are known: not a stranger's if the run made them, a stranger's if they were there before. */
+/*
+ * Ids that are known: not a stranger's if the run made them, a stranger's if they were there
+ * before.
+ */
 struct sp_book_id {
 	/* Of a workspace whose list was taken before; for `made` NULL. */
 	char *workspace;

@@ -146,8 +146,8 @@ struct sp_run_options {
 	/* Live back end: one job. */
 	bool live;
 	/*
-	 * What the back end of the provider holds outlives the run, if nobody removes it: rows of the ledger
-	 * are synced, and nothing is made without one. A live one always does.
+	 * What the back end of the provider holds outlives the run, if nobody removes it: rows of
+	 * the ledger are synced, and nothing is made without one. A live one always does.
 	 */
 	bool outlives;
 	const char *results_path;

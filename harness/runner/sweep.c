@@ -58,7 +58,7 @@ static bool has_passed(const struct sweep *s, int64_t at_ms, uint32_t lifetime_s
 static bool is_over(const struct sweep *s, const char *id)
 {
 	struct sp_platform_sandbox look SP_CLEANUP(sp_platform_sandbox_done) =
-		SP_PLATFORM_SANDBOX_INIT;
+	    SP_PLATFORM_SANDBOX_INIT;
 	struct sp_platform *platform = s->o->platform;
 	int rc = platform->ops ? platform->ops->look(platform->self, id, &look, s->o->cancel, NULL)
 			       : SP_UNSUPPORTED;
@@ -136,7 +136,7 @@ static bool was_listed(const struct sweep *s, const char *workspace)
 static int carries(const struct sweep *s, const struct sp_book_sandbox *row, const char *id)
 {
 	struct sp_platform_sandbox look SP_CLEANUP(sp_platform_sandbox_done) =
-		SP_PLATFORM_SANDBOX_INIT;
+	    SP_PLATFORM_SANDBOX_INIT;
 	struct sp_platform *platform = s->o->platform;
 	int rc = platform->ops->look(platform->self, id, &look, s->o->cancel, NULL);
 
@@ -165,8 +165,8 @@ static void sweep_unknown_sandbox(const struct sweep *s, const struct sp_book_sa
 		return;
 	}
 	for (size_t i = 0; i < list.len; i++) {
-		int fits = is_known(s, row->workspace, list.ids[i]) ? 0
-								    : carries(s, row, list.ids[i]);
+		int fits =
+		    is_known(s, row->workspace, list.ids[i]) ? 0 : carries(s, row, list.ids[i]);
 
 		if (fits < 0) {
 			leave(s, what, "a sandbox of the workspace could not be looked at");
@@ -233,7 +233,7 @@ static void sweep_unknown_snapshot(const struct sweep *s, const struct sp_book_s
 {
 	static const char what[] = "a snapshot of unknown outcome";
 	struct sp_platform_snapshots list SP_CLEANUP(sp_platform_snapshots_done) =
-		SP_PLATFORM_SNAPSHOTS_INIT;
+	    SP_PLATFORM_SNAPSHOTS_INIT;
 	struct sp_platform *platform = s->o->platform;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *found = NULL;
@@ -286,8 +286,8 @@ static void sweep_snapshot(const struct sweep *s, const struct sp_book_snapshot 
 
 void sp_sweep_book(const struct sp_sweep_options *options, struct sp_sweep_counts *ret_counts)
 {
-	struct sp_sweep_counts counts = { 0, 0, 0, 0 };
-	const struct sweep sweep = { options, options->book, &counts };
+	struct sp_sweep_counts counts = {0, 0, 0, 0};
+	const struct sweep sweep = {options, options->book, &counts};
 
 	for (size_t i = 0; i < options->book->n_snapshots; i++)
 		sweep_snapshot(&sweep, &options->book->snapshots[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sweep of one ledger: ends what it names, and what a call with an unknown outcome made if that can
- * be told beyond doubt. A stranger's sandbox is never ended: whatever is not sure is left to the short
- * lifetime that everything of a run has.
+ * The sweep of one ledger: ends what it names, and what a call with an unknown outcome made if that
+ * can be told beyond doubt. A stranger's sandbox is never ended: whatever is not sure is left to
+ * the short lifetime that everything of a run has.
  */
 #ifndef SP_RUNNER_SWEEP_H
 #define SP_RUNNER_SWEEP_H

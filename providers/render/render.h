@@ -34,7 +34,7 @@ struct sp_render_options {
 	/* Kind of snapshot() (item 25): SP_SNAPSHOT_FILESYSTEM or SP_SNAPSHOT_RUNTIME; 0:
 	 * filesystem. */
 	unsigned snapshot_kind;
-	/* Seconds after which the service deletes a snapshot by itself; 0: the service's default. */
+	/* Seconds after which the service deletes a snapshot; 0: the service's default. */
 	uint32_t snapshot_lifetime_s;
 	/* Milliseconds between two looks at a sandbox that is starting; 0: 500. */
 	uint32_t poll_ms;

@@ -35,7 +35,7 @@ static const char *state(struct plat_scene *s)
 
 void plat_asleep_files(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *said;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && open_asleep(t, &s));
@@ -50,14 +50,14 @@ void plat_asleep_command(struct sp_case *t)
 	static const char fact[] = "a command wakes a suspended sandbox";
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 	struct sp_platform *platform = &sp_case_subject(t)->platform;
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *now;
 	int rc;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && open_asleep(t, &s));
-	rc = platform->ops->raw_exec(platform->self, s.id, "echo awake", &result,
-				     sp_case_cancel(t), &err);
+	rc = platform->ops->raw_exec(platform->self, s.id, "echo awake", &result, sp_case_cancel(t),
+				     &err);
 	SP_REQUIRE(PLAT_FACT(t, !rc, fact, "it answered %s: %s", sp_code_name(rc), err.message));
 	now = state(&s);
 	SP_REQUIRE(now);
@@ -67,7 +67,7 @@ void plat_asleep_command(struct sp_case *t)
 void plat_asleep_upload(struct sp_case *t)
 {
 	static const char fact[] = "an upload wakes a suspended sandbox";
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *now;
 	int rc;
@@ -84,20 +84,19 @@ void plat_asleep_look(struct sp_case *t)
 {
 	static const char fact[] = "looking at a suspended sandbox does not wake it";
 	struct sp_platform_sandbox look SP_CLEANUP(sp_platform_sandbox_done) =
-		SP_PLATFORM_SANDBOX_INIT;
+	    SP_PLATFORM_SANDBOX_INIT;
 	struct sp_platform *platform = &sp_case_subject(t)->platform;
 	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *now;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && open_asleep(t, &s));
-	SP_REQUIRE(plat_ok(t,
-			   platform->ops->look(platform->self, s.id, &look, sp_case_cancel(t), &err),
-			   &err, "look at the sandbox") &&
-		   plat_ok(t,
-			   sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err),
-			   &err, "list the sandboxes"));
+	SP_REQUIRE(
+	    plat_ok(t, platform->ops->look(platform->self, s.id, &look, sp_case_cancel(t), &err),
+		    &err, "look at the sandbox") &&
+	    plat_ok(t, sp_provider_list(sp_case_provider(t), &list, sp_case_cancel(t), &err), &err,
+		    "list the sandboxes"));
 	now = state(&s);
 	SP_REQUIRE(now);
 	PLAT_FACT(t, !strcmp(now, "suspended") && !strcmp(look.state, "suspended"), fact,

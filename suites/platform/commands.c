@@ -7,8 +7,8 @@
 #include <witness/count.h>
 
 /*
- * Says "up", then a word for each word that it is told. Both ends are FIFOs, so whoever asks waits for
- * exactly as long as it takes, and hears the end of one that has died.
+ * Says "up", then a word for each word that it is told. Both ends are FIFOs, so whoever asks waits
+ * for exactly as long as it takes, and hears the end of one that has died.
  */
 static const char *echoing(struct plat_scene *s)
 {
@@ -22,7 +22,7 @@ static const char *echoing(struct plat_scene *s)
 void plat_stream_dropped(struct sp_case *t)
 {
 	static const char fact[] = "a closed stream leaves its process running";
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_platform *platform = &sp_case_subject(t)->platform;
 	struct sp_error err = SP_ERROR_INIT;
 	const char *said;
@@ -45,7 +45,7 @@ void plat_stream_dropped(struct sp_case *t)
 
 void plat_shell_leads(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *said;
 
 	SP_REQUIRE(plat_scene_open(t, &s));
@@ -59,7 +59,7 @@ void plat_shell_leads(struct sp_case *t)
 
 void plat_shell_fresh(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *said;
 
 	SP_REQUIRE(plat_scene_open(t, &s));
@@ -71,14 +71,14 @@ void plat_shell_fresh(struct sp_case *t)
 			"read -r line && echo 'there is something on stdin'; "
 			"[ \"$BASH_VERSION\" ] || echo 'it is not bash'; :");
 	SP_REQUIRE(said);
-	PLAT_FACT(t, !*said,
-		  "every command is a new bash in the home folder with nothing to read", "%s", said);
+	PLAT_FACT(t, !*said, "every command is a new bash in the home folder with nothing to read",
+		  "%s", said);
 }
 
 void plat_memory_only_dev(struct sp_case *t)
 {
 	static const char fact[] = "/dev is the only file system in memory";
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *where, *elsewhere;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && plat_scene_open(t, &s));
@@ -87,10 +87,11 @@ void plat_memory_only_dev(struct sp_case *t)
 			 "case $type:,$options, in tmpfs:*,rw,* | ramfs:*,rw,* | devtmpfs:*,rw,*) "
 			 "echo $at;; esac; done </proc/mounts");
 	SP_REQUIRE(where);
-	elsewhere = plat_run(&s, s.id,
-			     "while read -r at; do case $at in /dev | /dev/*) ;; *) echo $at;; esac; "
-			     "done <<'END'\n%s\nEND\n",
-			     where);
+	elsewhere =
+	    plat_run(&s, s.id,
+		     "while read -r at; do case $at in /dev | /dev/*) ;; *) echo $at;; esac; "
+		     "done <<'END'\n%s\nEND\n",
+		     where);
 	SP_REQUIRE(elsewhere);
 	SP_REQUIRE(PLAT_FACT(t, !strncmp(where, "/dev", 4) || strstr(where, "\n/dev\n"), fact,
 			     "those in memory are \"%s\"", where));

@@ -7,7 +7,7 @@
 
 void plat_upload_mode(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *path, *said;
 
@@ -23,7 +23,7 @@ void plat_upload_mode(struct sp_case *t)
 void plat_upload_folder(struct sp_case *t)
 {
 	static const char fact[] = "an upload into a missing folder is not found, and makes none";
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	const char *said;
 	int rc;
@@ -51,7 +51,7 @@ static bool download(struct plat_scene *s, const char *path, struct sp_bytes *by
 void plat_download_tar(struct sp_case *t)
 {
 	static const char fact[] = "a .tar reads as itself, a folder as an archive";
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	struct sp_bytes folder SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	bool archive = false, folder_archive = false;
@@ -62,11 +62,10 @@ void plat_download_tar(struct sp_case *t)
 			"cd %s && mkdir in && echo content >in/file && tar -cf a.tar in && "
 			"wc -c <a.tar",
 			s.dir);
-	SP_REQUIRE(size &&
-		   download(&s, sp_case_format(t, "%s/a.tar", s.dir), &bytes, &archive) &&
+	SP_REQUIRE(size && download(&s, sp_case_format(t, "%s/a.tar", s.dir), &bytes, &archive) &&
 		   download(&s, sp_case_format(t, "%s/in", s.dir), &folder, &folder_archive));
-	SP_REQUIRE(PLAT_FACT(t, !archive && !strcmp(size, sp_case_format(t, "%zu", bytes.len)), fact,
-			     "an archive of %s bytes came as %s of %zu", size,
+	SP_REQUIRE(PLAT_FACT(t, !archive && !strcmp(size, sp_case_format(t, "%zu", bytes.len)),
+			     fact, "an archive of %s bytes came as %s of %zu", size,
 			     archive ? "an archive" : "a file", bytes.len));
 	SP_REQUIRE(PLAT_FACT(t, bytes.len > 300 && !memcmp(bytes.data + 257, "ustar", 5), fact,
 			     "the file is not the archive that was made"));

@@ -36,11 +36,11 @@ bool plat_fact(struct sp_case *t, bool held, struct sp_where where, const char *
 bool plat_ok(struct sp_case *t, int rc, const struct sp_error *err, const char *what);
 
 /*
- * Runs a bare command in a sandbox; its output without the last line feed, for the life of the case, or
- * NULL after a recorded error. The exit code is not looked at.
+ * Runs a bare command in a sandbox; its output without the last line feed, for the life of the
+ * case, or NULL after a recorded error. The exit code is not looked at.
  */
 const char *plat_run(struct plat_scene *s, const char *id, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 /* Uploads a text; 0 or the answer's code. */
 int plat_upload(struct plat_scene *s, const char *path, const char *text, struct sp_error *err);

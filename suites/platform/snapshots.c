@@ -9,7 +9,8 @@
 
 #define LONGEST_NAME 64
 
-/* Takes a snapshot by name; the reference for the life of the case, or NULL after a recorded error. */
+/* Takes a snapshot by name; the reference for the life of the case, or NULL after a recorded error.
+ */
 static const char *take(struct plat_scene *s, const char *name, enum sp_snapshot_kind kind)
 {
 	struct sp_platform *platform = &sp_case_subject(s->t)->platform;
@@ -49,8 +50,8 @@ static const char *brought_back(struct plat_scene *s, enum sp_snapshot_kind kind
 	sp_case_own_sandbox(s->t, NULL);
 	rc = sp_provider_restore(sp_case_provider(s->t), snapshot, &options, &restored, &err);
 	if (plat_ok(s->t, rc, &err, "restore the snapshot"))
-		said = plat_run(s, sp_sandbox_id(&restored), "cat %s/file /dev/%s 2>/dev/null; :",
-				s->dir, name);
+		said = plat_run(s, sp_sandbox_id(&restored),
+				"cat %s/file /dev/%s 2>/dev/null; :", s->dir, name);
 	forget(s, snapshot);
 	(void)plat_run(s, s->id, "rm -f /dev/%s", name);
 	return sp_case_failed(s->t) ? NULL : said;
@@ -58,20 +59,20 @@ static const char *brought_back(struct plat_scene *s, enum sp_snapshot_kind kind
 
 void plat_snapshot_filesystem(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *said;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && plat_scene_open(t, &s));
 	said = brought_back(&s, SP_SNAPSHOT_FILESYSTEM);
 	SP_REQUIRE(said);
 	PLAT_FACT(t, !strcmp(said, "disk"),
-		  "the filesystem kind keeps the disk and leaves /dev out", "it brought back \"%s\"",
-		  said);
+		  "the filesystem kind keeps the disk and leaves /dev out",
+		  "it brought back \"%s\"", said);
 }
 
 void plat_snapshot_runtime(struct sp_case *t)
 {
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	const char *said;
 
 	SP_REQUIRE(sp_count_holds(t, "memory-directory") && plat_scene_open(t, &s));
@@ -85,7 +86,7 @@ void plat_snapshot_name(struct sp_case *t)
 {
 	static const char fact[] = "a snapshot's name has at most 64 characters";
 	struct sp_platform *platform = &sp_case_subject(t)->platform;
-	struct plat_scene s PLAT_SCENE = { .t = NULL };
+	struct plat_scene s PLAT_SCENE = {.t = NULL};
 	struct sp_error err = SP_ERROR_INIT;
 	char name[LONGEST_NAME + 2], *id SP_FREE = NULL;
 	const char *longest, *kept;
