@@ -120,7 +120,7 @@ void sp_worker_leak_thing(struct sp_worker *w, const char *kind, const char *thi
 
 void sp_worker_unique(struct sp_worker *w, char *buffer, size_t size)
 {
-	/* The pid keeps the workers of one slot apart; the last letter, a name from a longer one. */
+	/* The pid keeps the workers of one slot apart; the last letter, it from a longer one. */
 	snprintf(buffer, size, "r%sp%dn%ue", w->options->run_id, (int)getpid(), ++w->unique);
 }
 
