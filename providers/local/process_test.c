@@ -162,7 +162,7 @@ Test(process, signals_are_told_exactly)
 	struct fixture f;
 
 	fixture_open(&f, false, 50);
-	/* A shell that waits may miss a signal that came just before; one that turns looks each time. */
+	/* A shell that waits may miss a signal that came just before; one that turns looks. */
 	struct sp_process process = spawn_command(
 	    &f, "trap 'echo usr1' USR1; trap 'echo term' TERM; trap 'echo rt' RTMIN+3; echo ready; "
 		"while :; do :; done");
