@@ -198,6 +198,24 @@ void admin_fail(struct request *request)
 	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
 }
 
+/* A switch of the server's, turned for this workspace alone. */
+void admin_fault(struct request *request)
+{
+	const char *name = sp_json_str(request->json, "fault");
+	const cJSON *on = cJSON_GetObjectItemCaseSensitive(request->json, "on");
+	int fault = name ? api_fault_from_name(name) : -1;
+
+	if (fault < 0 || !cJSON_IsBool(on)) {
+		bad(request, "fault is unknown, or on is neither true nor false");
+		return;
+	}
+	if (cJSON_IsTrue(on))
+		request->workspace->faults |= 1U << fault;
+	else
+		request->workspace->faults &= ~(1U << fault);
+	request_answer_empty(request, MHD_HTTP_NO_CONTENT);
+}
+
 static struct MHD_Response *log_response(const struct request_log *log)
 {
 	static char nothing[] = "";
@@ -368,6 +386,7 @@ void admin_reset(struct request *request)
 	reset->left = 1;
 	/* First, since what was held may make sandboxes when it goes on. */
 	failure_clear_all(request->workspace);
+	request->workspace->faults = request->api->faults;
 	hold_release_all(request->workspace);
 	TAILQ_FOREACH (sandbox, &request->workspace->sandboxes, entry) {
 		reset->left++;

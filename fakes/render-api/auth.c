@@ -42,6 +42,16 @@ static bool is_own(void *arg, const char *value, size_t len)
 	return strlen(workspace->id) == len && !memcmp(workspace->id, value, len);
 }
 
+/* The list of groups does not tell a foreign workspace from none. */
+static void foreign_owner(struct request *request)
+{
+	if (request->route->hides_owner)
+		request_answer_error(request, MHD_HTTP_NOT_FOUND, NULL, "owner not found");
+	else
+		request_answer_error(request, MHD_HTTP_FORBIDDEN, NULL,
+				     "this key has no access to that workspace");
+}
+
 static void check_control(struct request *request)
 {
 	struct workspace *workspace = workspace_find_key(request->api, request_bearer(request));
@@ -56,9 +66,12 @@ static void check_control(struct request *request)
 				       "rate limit exceeded");
 		return;
 	}
+	if (api_fault_on(workspace->faults, API_FAULT_NO_ENTITLEMENT)) {
+		request_answer_error(request, MHD_HTTP_NOT_FOUND, NULL, "not found");
+		return;
+	}
 	if (!request_query_each(request, "ownerId", is_own, workspace)) {
-		request_answer_error(request, MHD_HTTP_FORBIDDEN, NULL,
-				     "this key has no access to that workspace");
+		foreign_owner(request);
 		return;
 	}
 	if (!request->route->sandbox)

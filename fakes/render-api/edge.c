@@ -29,7 +29,7 @@ bool edge_refuses(const struct request *request)
 	size_t len = request->body.len;
 
 	if (!request->route || request->route->plane == PLANE_ADMIN ||
-	    !api_fault_on(request->api->faults, API_FAULT_EDGE_403))
+	    !api_fault_on(request->workspace->faults, API_FAULT_EDGE_403))
 		return false;
 	for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++)
 		if (memmem(body, len, literals[i], strlen(literals[i])))

@@ -33,7 +33,7 @@ struct exec *exec_new(struct sandbox *sandbox, enum operation operation, const c
 	exec->text = text ? cut_copy(text) : NULL;
 	exec->started_ms = workspace_now(workspace);
 	exec->expires_ms = exec->started_ms;
-	if (!api_fault_on(workspace->api->faults, API_FAULT_TOKEN_EXPIRED))
+	if (!api_fault_on(workspace->faults, API_FAULT_TOKEN_EXPIRED))
 		exec->expires_ms += TOKEN_LIFE_MS;
 	TAILQ_INSERT_HEAD(&sandbox->execs, exec, entry);
 	if (++sandbox->n_execs > RECORDS_KEPT)
@@ -76,7 +76,7 @@ struct exec *exec_redeem(struct sandbox *sandbox, const char *token, enum operat
 	if (workspace_now(sandbox->workspace) >= exec->expires_ms)
 		return NULL;
 	*ret_why = "the token was used already";
-	if (exec->used && !api_fault_on(sandbox->workspace->api->faults, API_FAULT_TOKEN_REUSE))
+	if (exec->used && !api_fault_on(sandbox->workspace->faults, API_FAULT_TOKEN_REUSE))
 		return NULL;
 	exec->used = true;
 	return exec;
@@ -120,21 +120,34 @@ static void command_json(struct sp_buf *buf, const struct exec *exec)
 		json_strn(buf, "command", text, sp_utf8_cut(text, strlen(text), TIMELINE_TEXT));
 }
 
-void exec_json(struct sp_buf *buf, const char *name, const char *id_name, const struct exec *exec)
+static void common_json(struct sp_buf *buf, const struct exec *exec)
 {
 	bool run = exec->operation == OP_RUN_SYNC || exec->operation == OP_RUN_STREAM;
 
-	json_open(buf, name, '{');
-	json_str(buf, id_name, exec->id);
 	json_str(buf, "sandboxId", exec->sandbox->id);
 	json_str(buf, "type", run ? "runs" : "files");
 	json_str(buf, "operation", operation_name(exec->operation));
 	command_json(buf, exec);
-	json_str(buf, "userId", exec->sandbox->workspace->user_id);
 	json_time(buf, "startedAt", exec->started_ms);
 	if (exec->stopped_ms)
 		json_time(buf, "stoppedAt", exec->stopped_ms);
 	if (exec->has_code)
 		json_int(buf, "exitCode", exec->exit_code);
+}
+
+void exec_json(struct sp_buf *buf, const char *name, const struct exec *exec)
+{
+	json_open(buf, name, '{');
+	json_str(buf, "id", exec->id);
+	json_str(buf, "userId", exec->sandbox->workspace->user_id);
+	common_json(buf, exec);
+	json_close(buf, '}');
+}
+
+void exec_report_json(struct sp_buf *buf, const struct exec *exec)
+{
+	json_open(buf, NULL, '{');
+	json_str(buf, "execId", exec->id);
+	common_json(buf, exec);
 	json_close(buf, '}');
 }

@@ -12,7 +12,7 @@ static const char *const fault_names[] = {
 #undef API_FAULT_NAME
 };
 
-static int find(const char *name)
+int api_fault_from_name(const char *name)
 {
 	for (size_t i = 0; i < SP_COUNT(fault_names); i++)
 		if (!strcmp(fault_names[i], name))
@@ -26,7 +26,7 @@ int api_faults_parse(const char *const *names, size_t n, api_faults *ret_faults,
 	api_faults faults = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int fault = find(names[i]);
+		int fault = api_fault_from_name(names[i]);
 
 		if (fault < 0) {
 			struct sp_buf known SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);

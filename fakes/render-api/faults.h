@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults by switch: what `--fault NAME` turns on for the whole server. */
+/*
+ * Faults by switch: what `--fault NAME` turns on for every workspace, and control for one of them.
+ */
 #ifndef FAKE_RENDER_API_FAULTS_H
 #define FAKE_RENDER_API_FAULTS_H
 
@@ -21,7 +23,8 @@
 	X(DISK_FULL, "disk-full", "every upload answers 507")                                      \
 	X(SUSPENDED_AT_CAPACITY, "suspended-at-capacity", "a suspended sandbox cannot wake: 429")  \
 	X(TOKEN_EXPIRED, "token-expired", "every token has expired when it is used")               \
-	X(TOKEN_REUSE, "token-reuse", "a token may be used more than once")
+	X(TOKEN_REUSE, "token-reuse", "a token may be used more than once")                        \
+	X(NO_ENTITLEMENT, "no-entitlement", "the workspace has no sandboxes: 404 everywhere")
 
 /* One value a switch. */
 enum api_fault {
@@ -40,6 +43,8 @@ static inline bool api_fault_on(api_faults faults, enum api_fault fault)
 	return faults & (1U << fault);
 }
 
+/* The switch of a name, or -1. */
+int api_fault_from_name(const char *name);
 /* Reads the names of switches; SP_INVALID lists the known ones. */
 int api_faults_parse(const char *const *names, size_t n, api_faults *ret_faults,
 		     struct sp_error *err);

@@ -239,5 +239,5 @@ struct failure_plan failure_take(struct workspace *workspace, enum sp_control_st
 		}
 		failure = next;
 	}
-	return plan.how < 0 ? by_switch(workspace->api->faults, step) : plan;
+	return plan.how < 0 ? by_switch(workspace->faults, step) : plan;
 }

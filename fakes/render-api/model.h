@@ -43,6 +43,8 @@ struct workspace {
 	/* First characters of the ids of its sandboxes, as on the service. */
 	char prefix[6];
 	int64_t created_ms;
+	/* The server's switches at first; control turns them on and off. */
+	api_faults faults;
 	/* How far control moved the clock. */
 	int64_t clock_ahead_ms;
 	struct request_log log;
@@ -321,7 +323,9 @@ struct exec *exec_redeem(struct sandbox *sandbox, const char *token, enum operat
 /* Forgets the texts of a sandbox whose engine is gone, and says that everything has stopped. */
 void exec_finalize(struct sandbox *sandbox);
 const char *operation_name(enum operation operation);
-/* `id_name` is "id" or "execId": the service's two habits. */
-void exec_json(struct sp_buf *buf, const char *name, const char *id_name, const struct exec *exec);
+/* Writes a record as it is looked at. */
+void exec_json(struct sp_buf *buf, const char *name, const struct exec *exec);
+/* The same as the answer to a report: another name for the id, and no user. */
+void exec_report_json(struct sp_buf *buf, const struct exec *exec);
 
 #endif

@@ -351,3 +351,37 @@ Test(wake, clock)
 	await_state(&server, id, "terminated");
 	server_stop(&server);
 }
+
+/* A body of JSON is bounded; beyond it nothing is kept, and the rest is read all the same. */
+Test(run, a_body_beyond_the_bound_is_refused)
+{
+	struct server server = server_start('C', NULL);
+	char *id SP_FREE = make_sandbox(&server);
+	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT((size_t)40 << 20);
+	struct mint token = mint(&server, id, "runs/stream", "");
+
+	sp_buf_adds(&body, "{\"command\":\"true\",\"x\":\"");
+	while (body.len < (size_t)30 << 20)
+		sp_buf_adds(&body, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+	sp_buf_adds(&body, "\"}");
+	struct reply reply SP_CLEANUP(reply_done) =
+	    server_ask(&server, &(struct ask){.method = "POST",
+					      .target = token.uri,
+					      .bearer = token.token,
+					      .body = sp_buf_str(&body),
+					      .body_len = body.len});
+	char status[64];
+
+	cr_expect(reply.status == 413 && has(&reply, "\"code\":\"body_too_large\""), "%ld %s",
+		  reply.status, sp_buf_str(&reply.body));
+	snprintf(status, sizeof(status), "/proc/%d/status", (int)server.child.pid);
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	int fd = open(status, O_RDONLY | O_CLOEXEC);
+	long peak = 0;
+
+	test_read(fd, &text, false);
+	close(fd);
+	sscanf(strstr(sp_buf_str(&text), "VmHWM:"), "VmHWM: %ld", &peak);
+	cr_expect(peak && peak < 20 * 1024, "at most 20 MB expected, the server had %ld KB", peak);
+	server_stop(&server);
+}

@@ -8,7 +8,7 @@
 
 static bool enforced(const struct workspace *workspace)
 {
-	return api_fault_on(workspace->api->faults, API_FAULT_RATE_LIMIT);
+	return api_fault_on(workspace->faults, API_FAULT_RATE_LIMIT);
 }
 
 struct rate_state rate_look(struct workspace *workspace)

@@ -11,8 +11,11 @@
 #include <fakes/render-api/record.h>
 #include <fakes/render-api/routes.h>
 
-/* Longest body of JSON; the largest holds a command. */
-#define BODY_CEILING SP_BUF_COMMAND
+/*
+ * Longest body of JSON: 256 KB of variables, or the 128 KiB that the kernel takes as one argument,
+ * with every byte escaped sixfold.
+ */
+#define BODY_CEILING ((size_t)2 << 20)
 #define HEADERS_CEILING (64 * 1024)
 
 struct request *request_ref(struct request *request)

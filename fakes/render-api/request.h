@@ -60,6 +60,8 @@ struct route {
 	/* Step of the control table, or -1. */
 	int step;
 	bool sandbox;
+	/* A foreign owner is not found, instead of being refused. */
+	bool hides_owner;
 	void (*start)(struct request *request);
 	void (*data)(struct request *request, const void *data, size_t len);
 	void (*end)(struct request *request);

@@ -25,8 +25,11 @@ void route_create(struct request *request);
 void route_get(struct request *request);
 void route_list(struct request *request);
 void route_terminate(struct request *request);
+void route_suspend(struct request *request);
 /* routes_groups.c */
 void route_groups(struct request *request);
+/* A method whose wire form is not known: as if the path were not there. */
+void route_unknown(struct request *request);
 /* routes_files.c */
 void route_files(struct request *request);
 /* routes_snapshots.c */
@@ -64,6 +67,7 @@ void admin_held(struct request *request);
 void admin_held_gone(struct request *request);
 void admin_release(struct request *request);
 void admin_fail(struct request *request);
+void admin_fault(struct request *request);
 void admin_requests(struct request *request);
 void admin_census(struct request *request);
 void admin_state(struct request *request);

@@ -25,7 +25,7 @@ void route_execs(struct request *request)
 		if (!limit--)
 			break;
 		json_open(&buf, NULL, '{');
-		exec_json(&buf, "execution", "id", exec);
+		exec_json(&buf, "execution", exec);
 		route_cursor(&buf, exec->number);
 		json_close(&buf, '}');
 	}
@@ -43,25 +43,21 @@ static struct exec *find(struct request *request)
 	return exec;
 }
 
-static void answer_exec(struct request *request, const char *id_name, const struct exec *exec)
-{
-	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(EXEC_CEILING);
-
-	exec_json(&buf, NULL, id_name, exec);
-	request_answer_json(request, MHD_HTTP_OK, &buf);
-}
-
 void route_exec(struct request *request)
 {
+	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(EXEC_CEILING);
 	struct exec *exec = find(request);
 
-	if (exec)
-		answer_exec(request, "id", exec);
+	if (!exec)
+		return;
+	exec_json(&buf, NULL, exec);
+	request_answer_json(request, MHD_HTTP_OK, &buf);
 }
 
 /* The platform never learns a code by itself; this is how a client tells it. */
 void route_exec_status(struct request *request)
 {
+	struct sp_buf buf SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(EXEC_CEILING);
 	struct exec *exec = find(request);
 	int64_t code;
 
@@ -76,5 +72,6 @@ void route_exec_status(struct request *request)
 	exec->exit_code = (int)code;
 	exec->has_code = true;
 	exec->stopped_ms = workspace_now(request->workspace);
-	answer_exec(request, "execId", exec);
+	exec_report_json(&buf, exec);
+	request_answer_json(request, MHD_HTTP_OK, &buf);
 }

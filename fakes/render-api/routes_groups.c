@@ -50,3 +50,8 @@ void route_groups(struct request *request)
 	json_close(&buf, ']');
 	request_answer_json(request, MHD_HTTP_OK, &buf);
 }
+
+void route_unknown(struct request *request)
+{
+	request_answer_error(request, MHD_HTTP_NOT_FOUND, NULL, "not found");
+}

@@ -62,7 +62,7 @@ static void answer_mint(struct request *request, enum operation operation, const
 /* What the service may say of a sandbox that does not run yet. */
 static void answer_creating(struct request *request)
 {
-	api_faults faults = request->api->faults;
+	api_faults faults = request->workspace->faults;
 
 	if (api_fault_on(faults, API_FAULT_CREATE_404))
 		request_answer_error(request, MHD_HTTP_NOT_FOUND, NULL, "sandbox not found");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Create, get, list, terminate. */
+/* Create, get, list, terminate, suspend. */
 #include <fakes/render-api/routes.h>
 
 #include <stdlib.h>
@@ -320,4 +320,24 @@ static void on_terminated(void *arg)
 void route_terminate(struct request *request)
 {
 	sandbox_terminate(request->sandbox, on_terminated, request_ref(request));
+}
+
+/*
+ * The newest era's explicit suspension. Path and status are the likely ones, not known: like a
+ * termination it answers 204. What waits for the end of it looks at the sandbox.
+ */
+void route_suspend(struct request *request)
+{
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (request->api->era != FAKE_ERA_C)
+		request_answer_error(request, MHD_HTTP_NOT_FOUND, NULL, "not found");
+	else if (sandbox_state(request->sandbox) != FAKE_RUNNING)
+		request_answer_error(request, MHD_HTTP_CONFLICT, "sandbox_not_running",
+				     "sandbox is not running");
+	else if (sandbox_suspend(request->sandbox, &err))
+		request_answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "%s",
+				     err.message);
+	else
+		request_answer_empty(request, MHD_HTTP_NO_CONTENT);
 }

@@ -111,10 +111,8 @@ static const struct row rows[] = {
     {"root", "GET", "/", OWN, NULL, 404, NULL},
     {"wrong method", "DELETE", "/v1/sandboxes/{s}", OWN, NULL, 405, NULL},
     {"wrong method with a body", "PUT", "/v1/sandboxes", OWN, "{}", 405, NULL},
-    {"suspending has no known wire form", "POST", "/v1/sandboxes/{s}/suspend", OWN, NULL, 404,
-     "not found"},
-    {"nor has resuming", "POST", "/v1/sandboxes/{s}/resume", OWN, NULL, 404, "not found"},
-    {"nor has making a group", "POST", "/v1/sandbox-groups", OWN, "{}", 405, "not allowed"},
+    {"resuming has no known wire form", "POST", "/v1/sandboxes/{s}/resume", OWN, NULL, 404, "not found"},
+    {"nor has making a group", "POST", "/v1/sandbox-groups", OWN, "{}", 404, "not found"},
     {"nor have images", "POST", "/v1/sandbox-groups/{g}/images", OWN, "{}", 404, "not found"},
     {"logs are absent", "GET", "/v1/sandboxes/{s}/logs", OWN, NULL, 404, "not found"},
     {"no key", "GET", "/v1/sandboxes", NOBODY, NULL, 401, "unauthorized"},
@@ -230,6 +228,9 @@ static const struct row rows[] = {
     {"groups of two", "GET", "/v1/sandbox-groups?ownerId={w}&ownerId={w}", OWN, NULL, 400,
      "at most one"},
 
+    {"groups of another", "GET", "/v1/sandbox-groups?ownerId=tea-x", OWN, NULL, 404,
+     "owner not found"},
+
     {"snapshot of no kind", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{\"kind\":\"memory\"}",
      400, "kind"},
     {"snapshot of a number", "POST", "/v1/sandboxes/{s}/snapshots", OWN, "{\"kind\":1}", 400,
@@ -303,6 +304,10 @@ static const struct row rows[] = {
      "{\"sandbox_id\":\"{s}\",\"state\":\"asleep\"}", 400, "asleep"},
     {"clock backwards", "POST", "/admin/workspaces/{w}/clock", CONTROL, "{\"advance_ms\":-1}", 400,
      NULL},
+    {"fault of no name", "POST", "/admin/workspaces/{w}/faults", CONTROL,
+     "{\"fault\":\"x\",\"on\":true}", 400, "fault is unknown"},
+    {"fault neither on nor off", "POST", "/admin/workspaces/{w}/faults", CONTROL,
+     "{\"fault\":\"edge-403\"}", 400, "neither true nor false"},
     {"clock", "POST", "/admin/workspaces/{w}/clock", CONTROL, "{\"advance_ms\":10}", 204, NULL},
 
     {"archive of nothing", "GET", "/admin/workspaces/{w}/snapshots/snp-x", CONTROL, NULL, 404,

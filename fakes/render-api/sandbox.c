@@ -110,12 +110,12 @@ static void leave_restore(struct sandbox *sandbox)
 	sandbox_pending_done(sandbox);
 }
 
-static bool slow_boot(const struct api *api)
+static bool slow_boot(api_faults faults)
 {
-	return api_fault_on(api->faults, API_FAULT_SLOW_BOOT) ||
-	       api_fault_on(api->faults, API_FAULT_CREATE_404) ||
-	       api_fault_on(api->faults, API_FAULT_CREATE_429) ||
-	       api_fault_on(api->faults, API_FAULT_CREATE_503);
+	return api_fault_on(faults, API_FAULT_SLOW_BOOT) ||
+	       api_fault_on(faults, API_FAULT_CREATE_404) ||
+	       api_fault_on(faults, API_FAULT_CREATE_429) ||
+	       api_fault_on(faults, API_FAULT_CREATE_503);
 }
 
 static struct sandbox *allocate(struct workspace *workspace, const struct sandbox_wish *wish)
@@ -137,7 +137,7 @@ static struct sandbox *allocate(struct workspace *workspace, const struct sandbo
 	sandbox->awake_ms = sandbox->created_ms;
 	sandbox->pinned = -1;
 	sandbox->active_ms = sandbox->created_ms;
-	sandbox->boot_ms = sandbox->created_ms + (slow_boot(workspace->api) ? SLOW_BOOT_MS : 0);
+	sandbox->boot_ms = sandbox->created_ms + (slow_boot(workspace->faults) ? SLOW_BOOT_MS : 0);
 	TAILQ_INIT(&sandbox->execs);
 	TAILQ_INIT(&sandbox->wakers);
 	return sandbox;

@@ -30,6 +30,7 @@ struct workspace *workspace_new(struct api *api)
 	sp_random_id(workspace->api_key + 4, API_TOKEN_LEN - 4);
 	sp_random_id(workspace->prefix, 5);
 	workspace->created_ms = sp_wall_ms();
+	workspace->faults = api->faults;
 	workspace->log = (struct request_log)REQUEST_LOG_INIT;
 	TAILQ_INIT(&workspace->holds);
 	TAILQ_INIT(&workspace->failures);
