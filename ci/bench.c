@@ -45,6 +45,10 @@ int main(int argc, char **argv)
 		bench_snapshot(&bench);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "server")) {
+		bench_server(&bench);
+		return 0;
+	}
 	if (argc == 3 && !strcmp(argv[2], "reports")) {
 		bench_reports(&bench);
 		return 0;
@@ -56,6 +60,7 @@ int main(int argc, char **argv)
 	if (argc > 4 || bench.journal_mib < 1) {
 		fputs("usage: bench [PROGRAM [ROUNDS [JOURNAL_MIB]]]\n"
 		      "       bench PROGRAM snapshot [TENTHS]\n"
+		      "       bench PROGRAM server\n"
 		      "       bench PROGRAM reports\n",
 		      stderr);
 		return 2;
@@ -65,6 +70,7 @@ int main(int argc, char **argv)
 		bench_exec(&bench);
 		bench_empty(&bench);
 		bench_run(&bench);
+		bench_server(&bench);
 		bench_snapshot(&bench);
 		bench_reports(&bench);
 	}

@@ -39,6 +39,8 @@ struct bench_series {
 void bench_add(struct bench_series *series, uint64_t ns);
 /* The median; 0 of nothing. Sorts the series. */
 uint64_t bench_median(struct bench_series *series);
+/* The value below which `percent` of them lie; 0 of nothing. Sorts the series. */
+double bench_percentile(struct bench_series *series, double percent);
 /* Frees the durations. */
 void bench_series_done(struct bench_series *series);
 
@@ -70,6 +72,8 @@ void bench_run(struct bench *bench);
  * Capture and restore beside `tar`, and what it does to an event stream and to the fake's memory.
  */
 void bench_snapshot(struct bench *bench);
+/* The fake API server: commands a second on all cores, and memory with a thousand idle streams. */
+void bench_server(struct bench *bench);
 /* The runner's own cost of a case that does nothing. */
 void bench_empty(struct bench *bench);
 

@@ -58,3 +58,10 @@ void bench_print_least(const char *what, double value, const char *unit, double 
 	       value >= aim ? "ok" : "UNDER");
 	fflush(stdout);
 }
+
+double bench_percentile(struct bench_series *series, double percent)
+{
+	bench_median(series);
+	return series->len ? (double)series->ns[(size_t)((double)(series->len - 1) * percent / 100)]
+			   : 0;
+}
