@@ -172,8 +172,8 @@ static void print_times(const struct bench *bench, struct times *times, struct l
 	bench_print("capture / tar -c of the same", c / tc, "x", 1 / 0.9);
 	bench_print("restore", r / (double)SP_SECOND, "s", 0);
 	bench_print("restore / tar -x of the same", r / tx, "x", 1 / 0.9);
-	bench_print("event stream line, idle, p99", bench_percentile(&watch->idle, 99) / (double)SP_MS,
-		    "ms", 5);
+	bench_print("event stream line, idle, p99",
+		    bench_percentile(&watch->idle, 99) / (double)SP_MS, "ms", 5);
 	bench_print("event stream line, during capture and restore, p50",
 		    bench_percentile(&watch->busy, 50) / (double)SP_MS, "ms", 0);
 	bench_print("event stream line, during capture and restore, p99",
@@ -206,8 +206,8 @@ void bench_snapshot(struct bench *bench)
 	pthread_join(watch.thread, NULL);
 	print_times(bench, &times, &watch);
 	bench_print("peak memory of the fake, after a capture of nothing", before, "MB", 0);
-	bench_print("peak memory of the fake, after all of these", bench_place_memory(&place, "VmHWM:"), "MB",
-		    before + 4);
+	bench_print("peak memory of the fake, after all of these",
+		    bench_place_memory(&place, "VmHWM:"), "MB", before + 4);
 	bench_place_close(&place);
 	free(watch.id);
 	free(small);

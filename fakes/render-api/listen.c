@@ -156,7 +156,8 @@ static int listen_inet(const char *text, struct api_listener *listener, struct s
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, &address.any, len) || listen(fd, BACKLOG) ||
 	    getsockname(fd, &address.any, &len))
-		return sp_error_set_errno(err, errno, "listening on %s", text);
+		return sp_error_set_errno(
+			err, errno, "listening on %s (port 0 takes any that is free)", text);
 	if (address.any.sa_family == AF_INET6) {
 		snprintf(listener->origin, sizeof(listener->origin), "http://[::1]:%u",
 			 ntohs(address.v6.sin6_port));

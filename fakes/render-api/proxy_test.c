@@ -362,7 +362,7 @@ Test(run, a_body_beyond_the_bound_is_refused)
 
 	sp_buf_adds(&body, "{\"command\":\"true\",\"x\":\"");
 	while (body.len < (size_t)30 << 20)
-		sp_buf_adds(&body, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+		sp_buf_adds(&body, "0123456789abcdef0123456789abcdef0123456789abcdef");
 	sp_buf_adds(&body, "\"}");
 	struct reply reply SP_CLEANUP(reply_done) =
 	    server_ask(&server, &(struct ask){.method = "POST",

@@ -338,6 +338,8 @@ int cli_registry_prepare(void *arg, struct sp_error *err)
 		return 0;
 	if (registry->options.provider && registry->spec.scheme == CLI_BASH)
 		rc = cli_fake_start(&registry->fake, NULL, err);
+	else if (registry->options.provider && registry->spec.scheme == CLI_RENDER)
+		rc = cli_check_render(registry, err);
 	registry->prepared = !rc;
 	registry->isolated = !rc && fault && fault->reaches_outside && ask_isolated(registry);
 	return rc;

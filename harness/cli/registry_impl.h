@@ -36,6 +36,11 @@ const char *cli_control_token(const struct cli_registry *registry);
  */
 int cli_open_provider(struct cli_registry *registry, const char *workspace,
 		      struct sp_subject *subject, struct sp_error *err);
+/*
+ * Before any case: whether the service that a SPEC render names is there and takes the key. The
+ * message is the whole story, for a person.
+ */
+int cli_check_render(struct cli_registry *registry, struct sp_error *err);
 int cli_open_store(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
 		   struct sp_error *err);
 int cli_open_lock(struct cli_registry *registry, const char *spec, struct sp_subject *subject,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/clock.h>
 #include <control/control.h>
 #include <providers/local/local.h>
 #include <providers/render/http/http.h>
@@ -21,6 +22,8 @@
 #define OWN_UNREAD_BOUND (1 << 20)
 /* A sandbox of the fake is there within a few milliseconds. */
 #define OWN_POLL_MS 2
+/* Turns a service that never answers into an error. */
+#define CHECK_LIMIT_MS 30000
 
 const char *cli_control_url(const struct cli_registry *registry)
 {
@@ -141,6 +144,44 @@ static int open_render(struct cli_registry *registry, const char *workspace,
 		rc = sp_control_open(cli_control_url(registry), cli_control_token(registry),
 				     workspace, &subject->control, err);
 	return rc;
+}
+
+/* Puts what was asked before the words of an error. */
+static int explain(const struct cli_registry *registry, int rc, struct sp_error *err)
+{
+	char words[SP_ERROR_TEXT];
+
+	if (!rc || !err)
+		return rc;
+	snprintf(words, sizeof(words), "%.350s%s%.100s", err->message, *err->detail ? ": " : "",
+		 err->detail);
+	return sp_error_set(err, (enum sp_code)rc, "provider %s: %s", registry->options.provider,
+			    words);
+}
+
+int cli_check_render(struct cli_registry *registry, struct sp_error *err)
+{
+	struct sp_render_options options = SP_RENDER_OPTIONS_INIT;
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_provider provider = { NULL, NULL };
+	char *private_dir SP_FREE = NULL;
+	char *workspace SP_FREE = NULL;
+	int rc = limit ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
+
+	/* With control a workspace of its own, so that control is asked as well. */
+	if (!rc)
+		rc = cli_registry_workspace(registry, 0, &workspace, err);
+	if (!rc)
+		rc = render_options(registry, workspace, &options, &private_dir, err);
+	if (!rc)
+		rc = sp_render_open(&options, &provider, err);
+	if (!rc) {
+		sp_cancel_set_deadline(limit, sp_deadline_ms(CHECK_LIMIT_MS));
+		rc = sp_render_check(&provider, limit, err);
+		provider.ops->close(provider.self);
+	}
+	sp_cancel_unref(limit);
+	return explain(registry, rc, err);
 }
 
 static int open_local(struct cli_registry *registry, struct sp_subject *subject,

@@ -142,6 +142,8 @@ int render_get_state(struct render_core *core, const char *id, struct sp_cancel 
 /* After a 404 for `id`: SP_GONE only if a list that was sent now succeeds without it. Never 0. */
 int render_confirm_gone(struct render_core *core, const char *id, struct sp_cancel *cancel,
 			struct sp_error *err);
+/* sp_render_check() of a core. */
+int render_check(struct render_core *core, struct sp_cancel *cancel, struct sp_error *err);
 /* Ids of the live sandboxes of the workspace. */
 int render_list(struct render_core *core, struct sp_cancel *cancel, struct sp_id_list *ret_list,
 		struct sp_error *err);

@@ -171,3 +171,10 @@ struct sp_platform sp_render_platform(struct sp_provider *provider)
 		return (struct sp_platform)SP_PLATFORM_INIT;
 	return (struct sp_platform){&render_platform_ops, provider->self};
 }
+
+int sp_render_check(struct sp_provider *provider, struct sp_cancel *cancel, struct sp_error *err)
+{
+	if (!provider || provider->ops != &provider_ops)
+		return sp_error_set(err, SP_UNSUPPORTED, "not a Render provider");
+	return render_check(provider->self, cancel, err);
+}

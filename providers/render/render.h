@@ -57,6 +57,15 @@ struct sp_render_options {
 int sp_render_open(const struct sp_render_options *options, struct sp_provider *ret_provider,
 		   struct sp_error *err);
 
+/*
+ * Asks the service for one page of the workspace's sandboxes and changes nothing. The message says
+ * for a person what to look at: SP_DENIED (key, access), SP_NOT_FOUND (address without /v1,
+ * workspace, entitlement), SP_PROTOCOL (what answers is not the API), SP_INVALID (our clock is over
+ * a minute off the service's), SP_UNAVAILABLE (nobody there). SP_UNSUPPORTED for any other
+ * provider.
+ */
+int sp_render_check(struct sp_provider *provider, struct sp_cancel *cancel, struct sp_error *err);
+
 /* The healthy steps. */
 struct sp_render_steps sp_render_steps(void);
 

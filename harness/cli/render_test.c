@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wrong addresses, keys, workspaces and clocks of `--provider render:URL`, from outside: one clear
+ * line, exit 3, and nothing was made. And the right ones, with control.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include <base/buf.h>
+#include <base/child.h>
+#include <base/cleanup.h>
+#include <base/clock.h>
+#include <base/files.h>
+#include <base/json.h>
+#include <control/control.h>
+
+#define PROGRAM SP_TEST_BIN_DIR "/sandproof"
+#define OUTPUT_MAX (4 * 1024 * 1024)
+#define ONE_CASE "exec.code.syntax-error"
+
+/* Limit that turns a hang into a failure. */
+#define LIMIT_MS 120000
+
+/* A fake server on TCP, started by hand. */
+struct fake {
+	struct sp_child child;
+	char *base_url, *key, *workspace, *control_url, *control_token;
+};
+
+static char *state;
+
+static void open_state(void)
+{
+	if (!sp_tmp_dir("cli-render-", &state, NULL))
+		setenv("XDG_STATE_HOME", state, 1);
+}
+
+static void close_state(void)
+{
+	if (state)
+		sp_remove_tree(state);
+	free(state);
+}
+
+TestSuite(render, .init = open_state, .fini = close_state, .timeout = 250);
+
+static char *text_of(const cJSON *json, const char *name)
+{
+	const char *text = sp_json_str(json, name);
+
+	return strdup(text ? text : "");
+}
+
+static struct fake fake_start(void)
+{
+	static const char *const argv[] = { PROGRAM, "fake-api", "--json", "--die-with-parent",
+					    NULL };
+	struct fake fake = { .child = SP_CHILD_INIT };
+	struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+	char c;
+
+	fake.child.argv = argv;
+	fake.child.out = SP_CHILD_PIPE;
+	cr_assert(!sp_child_start(&fake.child, &err), "%s", err.message);
+	while (read(fake.child.out, &c, 1) == 1 && c != '\n')
+		sp_buf_addc(&line, c);
+	cr_assert(!sp_json_parse(sp_buf_str(&line), line.len, SP_BUF_LINE, &json, &err), "%s: %s",
+		  sp_buf_str(&line), err.message);
+	fake.base_url = text_of(json, "base_url");
+	fake.key = text_of(json, "api_key");
+	fake.workspace = text_of(json, "workspace_id");
+	fake.control_url = text_of(json, "control_url");
+	fake.control_token = text_of(json, "control_token");
+	return fake;
+}
+
+static void fake_stop(struct fake *fake)
+{
+	struct sp_cancel *limit = sp_cancel_new();
+
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	sp_child_signal(&fake->child, SIGTERM);
+	sp_child_wait(&fake->child, limit, NULL);
+	sp_child_done(&fake->child);
+	sp_cancel_unref(limit);
+	free(fake->base_url);
+	free(fake->key);
+	free(fake->workspace);
+	free(fake->control_url);
+	free(fake->control_token);
+}
+
+/* ---- a server that says one thing to everybody ---- */
+
+struct parrot {
+	pthread_t thread;
+	int fd;
+	char url[64];
+	char answer[512];
+};
+
+static void *parrot_run(void *arg)
+{
+	struct parrot *parrot = arg;
+	char request[4096];
+	int fd;
+
+	while ((fd = accept(parrot->fd, NULL, NULL)) >= 0) {
+		/* One read is enough: a request without a body comes in one piece. */
+		if (read(fd, request, sizeof(request)) > 0)
+			(void)sp_write_all(fd, parrot->answer, strlen(parrot->answer));
+		close(fd);
+	}
+	return NULL;
+}
+
+static void parrot_start(struct parrot *parrot)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(address);
+
+	parrot->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert(!bind(parrot->fd, (struct sockaddr *)&address, len) &&
+			  !listen(parrot->fd, 16) &&
+			  !getsockname(parrot->fd, (struct sockaddr *)&address, &len),
+		  "%s", strerror(errno));
+	snprintf(parrot->url, sizeof(parrot->url), "http://127.0.0.1:%d/v1",
+		 ntohs(address.sin_port));
+	pthread_create(&parrot->thread, NULL, parrot_run, parrot);
+}
+
+static void parrot_stop(struct parrot *parrot)
+{
+	shutdown(parrot->fd, SHUT_RDWR);
+	pthread_join(parrot->thread, NULL);
+	close(parrot->fd);
+}
+
+/* ---- the program ---- */
+
+static struct sp_run_result run_one(const char *url, const char *key, const char *workspace,
+				    const struct fake *control)
+{
+	char spec[256], key_text[128], workspace_text[128], token_text[128];
+	const char *argv[20] = { "env", key_text, workspace_text, token_text, PROGRAM, "run",
+				 "--jobs", "1", "--case", ONE_CASE, "--provider", spec };
+	struct sp_run_result result = { 0 };
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+
+	snprintf(spec, sizeof(spec), "render:%s", url);
+	snprintf(key_text, sizeof(key_text), "RENDER_API_KEY=%s", key);
+	snprintf(workspace_text, sizeof(workspace_text), "RENDER_WORKSPACE_ID=%s", workspace);
+	snprintf(token_text, sizeof(token_text), "SANDPROOF_CONTROL_TOKEN=%s",
+		 control ? control->control_token : "");
+	if (control) {
+		argv[12] = "--control";
+		argv[13] = control->control_url;
+	}
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	cr_expect(!sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err), "%s",
+		  err.message);
+	sp_cancel_unref(limit);
+	return result;
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+/* One line of an error, which says this; exit 3; no case ran; the key is nowhere. */
+static void expect_refused(const char *what, struct sp_run_result *r, const char *key,
+			   const char *says)
+{
+	cr_expect(r->code == 3, "%s: exit 3 expected, got %d\n%s%s", what, r->code, r->out,
+		  r->err);
+	cr_expect(count(r->out, "error") == 1 && !*r->err, "%s: one error expected in\n%s%s", what,
+		  r->out, r->err);
+	cr_expect(strstr(r->out, says), "%s: `%s` expected in\n%s", what, says, r->out);
+	cr_expect(strstr(r->out, "0 passed, 0 failed, 0 skipped\n"), "%s:\n%s", what, r->out);
+	cr_expect(!strstr(r->out, key) && !strstr(r->err, key), "%s: the key is in\n%s%s", what,
+		  r->out, r->err);
+	sp_run_result_done(r);
+}
+
+/* Sandboxes that are, or were, in the fake's first workspace. */
+static size_t made(const struct fake *fake)
+{
+	struct sp_control control = SP_CONTROL_INIT;
+	struct sp_control_requests requests = SP_CONTROL_REQUESTS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	size_t n = 0;
+
+	cr_assert(!sp_control_open(fake->control_url, fake->control_token, fake->workspace,
+				   &control, &err) &&
+			  !control.ops->requests(control.self, true, &requests, &err),
+		  "%s", err.message);
+	for (size_t i = 0; i < requests.len; i++)
+		n += !strcmp(requests.items[i].method, "POST");
+	sp_control_requests_done(&requests);
+	control.ops->close(control.self);
+	return n;
+}
+
+/* Turns a fault of the fake on for its first workspace. */
+static void turn_on(const struct fake *fake, const char *fault)
+{
+	char url[256], auth[128], body[128];
+	const char *argv[] = { "env", "bash", "-c",
+			       "exec 3<>\"/dev/tcp/127.0.0.1/$1\" && printf '%s' \"$2\" >&3 && "
+			       "read -r -u 3 line && [[ $line == *204* ]]",
+			       "bash", url, auth, NULL };
+	struct sp_run_result result = { 0 };
+	struct sp_error err = SP_ERROR_INIT;
+	char request[1024];
+
+	snprintf(url, sizeof(url), "%s", strrchr(fake->control_url, ':') + 1);
+	snprintf(body, sizeof(body), "{\"fault\":\"%s\",\"on\":true}", fault);
+	snprintf(request, sizeof(request),
+		 "POST /admin/workspaces/%s/faults HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		 "Authorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n%s",
+		 fake->workspace, fake->control_token, strlen(body), body);
+	argv[6] = request;
+	cr_assert(!sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, NULL, &result, &err), "%s",
+		  err.message);
+	cr_assert(result.code == 0, "turning %s on: %s%s", fault, result.out, result.err);
+	sp_run_result_done(&result);
+}
+
+Test(render, a_fake_started_by_hand_serves)
+{
+	struct fake fake = fake_start();
+	struct sp_run_result r = run_one(fake.base_url, fake.key, fake.workspace, NULL);
+
+	cr_expect(r.code == 0 && strstr(r.out, "1 passed, 0 failed, 0 skipped\n"), "%d\n%s%s",
+		  r.code, r.out, r.err);
+	sp_run_result_done(&r);
+	/* With control every worker has a key of its own: the environment's is not used. */
+	r = run_one(fake.base_url, "rnd_unused", "tea-unused", &fake);
+	cr_expect(r.code == 0 && strstr(r.out, "1 passed, 0 failed, 0 skipped\n"), "%d\n%s%s",
+		  r.code, r.out, r.err);
+	sp_run_result_done(&r);
+	fake_stop(&fake);
+}
+
+Test(render, what_is_wrong_is_told_once)
+{
+	struct fake fake = fake_start();
+	char *no_version = strndup(fake.base_url, strlen(fake.base_url) - 3);
+	const struct {
+		const char *what, *url, *key, *workspace, *says;
+	} rows[] = {
+		{ "bad key", fake.base_url, "rnd_hunter22hunter22", fake.workspace,
+		  "the key is not accepted (status 401): look at RENDER_API_KEY" },
+		{ "wrong workspace", fake.base_url, fake.key, "tea-00000000000000000000",
+		  "has no access to workspace tea-00000000000000000000 (status 403)" },
+		{ "base URL without /v1", no_version, fake.key, fake.workspace,
+		  "its base URL ends in /v1" },
+		{ "nobody there", "http://127.0.0.1:1/v1", fake.key, fake.workspace,
+		  "no connection" },
+		{ "no socket there", "unix:/nonexistent/api", fake.key, fake.workspace,
+		  "no connection" },
+	};
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_run_result r =
+			run_one(rows[i].url, rows[i].key, rows[i].workspace, NULL);
+
+		expect_refused(rows[i].what, &r, rows[i].key, rows[i].says);
+	}
+	turn_on(&fake, "no-entitlement");
+	struct sp_run_result r = run_one(fake.base_url, fake.key, fake.workspace, NULL);
+
+	expect_refused("no entitlement", &r, fake.key,
+		       "is not there, or is not entitled to sandboxes (status 404)");
+	cr_expect(made(&fake) == 0, "something was asked for: %zu", made(&fake));
+	free(no_version);
+	fake_stop(&fake);
+}
+
+Test(render, what_answers_may_be_somebody_else)
+{
+	static const struct {
+		const char *what, *status, *type, *body, *says;
+	} rows[] = {
+		{ "a login page", "200 OK", "text/html", "<html>log in</html>", "is not the API" },
+		{ "a proxy", "407 Proxy Authentication Required", "text/html", "<html></html>",
+		  "is not the API" },
+		{ "an edge", "403 Forbidden", "text/html", "<html></html>", "is not the API" },
+		{ "an error page", "503 Unavailable", "text/plain", "down", "is not the API" },
+		{ "another service", "200 OK", "application/json", "{\"ok\":true}",
+		  "is not the API" },
+		{ "a redirect", "302 Found\r\nLocation: http://127.0.0.1:1/", "text/html", "",
+		  "redirects are refused" },
+		{ "a service that is down", "503 Unavailable", "application/json",
+		  "{\"message\":\"maintenance\"}", "status 503: maintenance" },
+	};
+	struct parrot parrot = { .fd = -1 };
+
+	parrot_start(&parrot);
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		snprintf(parrot.answer, sizeof(parrot.answer),
+			 "HTTP/1.1 %s\r\nContent-Type: %s\r\nrender-request-id: x\r\n"
+			 "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+			 rows[i].status, rows[i].type, strlen(rows[i].body), rows[i].body);
+		struct sp_run_result r =
+			run_one(parrot.url, "rnd_hunter22hunter22", "tea-x", NULL);
+
+		expect_refused(rows[i].what, &r, "hunter22", rows[i].says);
+	}
+	parrot_stop(&parrot);
+}
+
+Test(render, clocks_agree)
+{
+	static const struct {
+		int64_t off_s;
+		const char *says;
+	} rows[] = {
+		{ 3600, " s behind the service's" },
+		{ -3600, " s ahead of the service's" },
+	};
+	struct parrot parrot = { .fd = -1 };
+
+	parrot_start(&parrot);
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		time_t then = (time_t)(sp_wall_ms() / 1000 + rows[i].off_s);
+		char date[64];
+		struct tm tm;
+
+		strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&then, &tm));
+		snprintf(parrot.answer, sizeof(parrot.answer),
+			 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: %s\r\n"
+			 "Content-Length: 2\r\nConnection: close\r\n\r\n[]",
+			 date);
+		struct sp_run_result r =
+			run_one(parrot.url, "rnd_hunter22hunter22", "tea-x", NULL);
+
+		expect_refused("clock skew", &r, "hunter22", rows[i].says);
+	}
+	parrot_stop(&parrot);
+}
+
+Test(render, a_port_in_use)
+{
+	struct parrot parrot = { .fd = -1 };
+	struct sp_run_result r = { 0 };
+	struct sp_error err = SP_ERROR_INIT;
+	char address[64];
+
+	parrot_start(&parrot);
+	snprintf(address, sizeof(address), "%.*s", (int)strcspn(parrot.url + 7, "/"),
+		 parrot.url + 7);
+	const char *argv[] = { PROGRAM, "fake-api", "--listen", address, NULL };
+
+	cr_expect(!sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, NULL, &r, &err), "%s", err.message);
+	cr_expect(r.code == 3 && count(r.err, "\n") == 1 && strstr(r.err, address) &&
+			  strstr(r.err, "in use"),
+		  "exit 3 and one line expected, got %d\n%s%s", r.code, r.out, r.err);
+	sp_run_result_done(&r);
+	parrot_stop(&parrot);
+}
