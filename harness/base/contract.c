@@ -504,6 +504,15 @@ const char *sp_subject_kind_name(enum sp_subject_kind kind)
 	return "unknown";
 }
 
+int sp_subject_check(struct sp_subject *subject, bool *ret_gone, struct sp_error *err)
+{
+	*ret_gone = false;
+	if (!subject->health.ops)
+		return 0;
+	return CALL(&subject->health, SP_HEALTH_VERSION, check, "health check", REQUIRED, err,
+		    ret_gone, err);
+}
+
 void sp_subject_done(struct sp_subject *subject)
 {
 	if (!subject)
@@ -519,6 +528,7 @@ void sp_subject_done(struct sp_subject *subject)
 	CLOSE(&subject->store, SP_STORE_VERSION, close);
 	CLOSE(&subject->provider, SP_PROVIDER_VERSION, close);
 	CLOSE(&subject->control, SP_CONTROL_VERSION, close);
+	CLOSE(&subject->health, SP_HEALTH_VERSION, close);
 	*subject = (struct sp_subject)SP_SUBJECT_INIT;
 }
 

@@ -16,8 +16,6 @@ static const struct cli_command planned[] = {
 	  .instead = "`sandproof list --faults` and `sandproof run --defect ID`" },
 	{ .name = "replay", .summary = "run a recorded dialogue again",
 	  .instead = "the `again` line that every failure prints" },
-	{ .name = "serve", .summary = "offer a provider over the driver protocol",
-	  .instead = "`sandproof fake-api` as a stand-in for Render's API" },
 	{ .name = "doctor", .summary = "say what this machine can and cannot do",
 	  .instead = "`sandproof run`, whose skips name what is missing" },
 	{ .name = "init", .summary = "write the skeleton of a driver or suite",
@@ -28,10 +26,9 @@ static const struct cli_command planned[] = {
 
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_report_command,
-	&cli_baseline_command, &cli_journal_command, &cli_fake_api_command,
+	&cli_baseline_command, &cli_journal_command, &cli_serve_command, &cli_fake_api_command,
 	&cli_sweep_command, &cli_help_command,
 	&planned[0], &planned[1], &planned[2], &planned[3], &planned[4],
-	&planned[5],
 };
 
 static const char *program = "sandproof";

@@ -42,6 +42,8 @@ extern const struct cli_command cli_baseline_command;
 extern const struct cli_command cli_fake_api_command;
 /* Removes what killed runs left behind. */
 extern const struct cli_command cli_sweep_command;
+/* Offers a provider, store or lock over the driver protocol. */
+extern const struct cli_command cli_serve_command;
 /* Explains a command or a topic. */
 extern const struct cli_command cli_help_command;
 

@@ -56,13 +56,12 @@ static void add_providers(struct sp_buf *out)
 	cli_spec_help(SP_SUBJECT_PROVIDER, out);
 	sp_buf_adds(out, "\nWhat --store and --lock take (a store's own lock is the default):\n\n");
 	cli_spec_help(SP_SUBJECT_STORE, out);
-	sp_buf_adds(out, "\n--journal and --ensure take driver and plugin SPECs.\n"
-			 "Without any of them: --provider bash --store sqlite, as far as they are "
-			 "built.\n"
-			 "driver and plugin SPECs are not built yet: exit 3. Until then a "
-			 "provider in another\nlanguage is tried by putting Render's sandbox API "
-			 "in front of it\n(fakes/render-api/README.md lists the calls) and naming "
-			 "it:\n--provider render:http://127.0.0.1:PORT/v1\n");
+	sp_buf_adds(out,
+		    "\n--journal takes the driver SPEC that --provider has; --ensure takes our own.\n"
+		    "Without any of them: --provider bash --store sqlite, as far as they are built.\n"
+		    "A driver is a program in any language that speaks the protocol of\n"
+		    "providers/driver/PROTOCOL.md; `sandproof serve` speaks it as well. plugin SPECs "
+		    "are\nnot built yet: exit 3.\n");
 }
 
 static void add_verdicts(struct sp_buf *out)

@@ -51,10 +51,12 @@ static const struct cli_option options[] = {
 	O(baseline, "baseline", "FILE", CLI_TEXT,
 	  "known failures; see `sandproof baseline --help`"),
 	O(suite_plugins, "suite-plugin", "FILE.so", CLI_LIST, "foreign suites (not built yet)"),
-	O(driver_env, "driver-env", "NAME", CLI_LIST, "pass a variable to drivers (not built yet)"),
+	O(driver_env, "driver-env", "NAME", CLI_LIST, 
+	  "a variable of ours that drivers get too; they get no other but PATH, HOME and the like"),
 	O(coverage, "coverage", "DIR", CLI_TEXT, "coverage of drivers (not built yet)"),
 	O(profile, "profile", "P", CLI_TEXT, "full (the default) or live-core (not built yet)"),
-	O(trace, "trace", NULL, CLI_FLAG, "keep every dialogue (not built yet)"),
+	O(trace, "trace", NULL, CLI_FLAG,
+	  "keep every dialogue with a driver, secrets masked, for `sandproof replay`"),
 	O(budget, "budget", "LIMITS", CLI_TEXT, "sandboxes=N,requests=N,seconds=N (not built yet)"),
 };
 
@@ -70,6 +72,8 @@ struct run {
 	/* TAP on standard output, or NULL. */
 	struct cli_live *live;
 	char *results_path;
+	/* Dialogues with drivers, or NULL. */
+	char *trace_path;
 	/* The results are nowhere the user asked for. */
 	bool temporary;
 	/* Why nothing can run, or empty. */
@@ -223,8 +227,32 @@ static int run_cases(struct run *run, struct sp_result_end *end, struct sp_error
 	return cli_skip_all(&o, reason, end, err);
 }
 
+/* Beside the results where they are kept, else in the state directory. */
+static int name_trace(struct run *run, struct sp_error *err)
+{
+	char *dir SP_FREE = cli_state_dir();
+	int n;
+
+	if (!run->args->trace)
+		return 0;
+	if (run->args->results)
+		n = asprintf(&run->trace_path, "%s.trace", run->args->results);
+	else if (!dir || sp_mkdirs(dir, 0700))
+		return sp_error_set(err, SP_IO, "no place for the trace; name one with --results");
+	else
+		n = asprintf(&run->trace_path, "%s/trace-%d.ndjson", dir, (int)getpid());
+	if (n < 0) {
+		run->trace_path = NULL;
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	}
+	/* Workers append: what an earlier run left there is not of this one. */
+	(void)unlink(run->trace_path);
+	return 0;
+}
+
 static int open_run(struct run *run, struct sp_error *err)
 {
+	int traced = name_trace(run, err);
 	struct cli_registry_options options = {
 		.provider = cli_plan_provider(&run->plan),
 		.store = cli_plan_spec(&run->plan, SP_SUBJECT_STORE),
@@ -235,10 +263,15 @@ static int open_run(struct run *run, struct sp_error *err)
 		.control_url = run->args->control,
 		.control_token = getenv("SANDPROOF_CONTROL_TOKEN"),
 		.fault = run->plan.fault,
+		.driver_env = (const char *const *)run->args->driver_env.items,
+		.n_driver_env = run->args->driver_env.len,
+		.trace_path = run->trace_path,
 	};
 	FILE *stream = run->plan.report_on_stdout ? stderr : stdout;
 	int rc = 0;
 
+	if (traced)
+		return traced;
 	take_secrets(run);
 	run->registry = cli_registry_new(&options);
 	if (!run->registry)
@@ -276,6 +309,7 @@ static void close_run(struct run *run)
 	if (run->results_path && run->temporary)
 		(void)unlink(run->results_path);
 	free(run->results_path);
+	free(run->trace_path);
 }
 
 /* Why a run without a failure is exit 1. */
@@ -308,6 +342,8 @@ static int execute(struct run *run)
 	code = stronger(code, write_reports(run));
 	if (run->args->results)
 		cli_console_note(run->console, "results: %s", run->results_path);
+	if (run->trace_path)
+		cli_console_note(run->console, "trace: %s", run->trace_path);
 	cli_state_remember(run->results_path);
 	note_minimum(run, &end);
 	cli_console_summary(run->console, &end);

@@ -241,9 +241,7 @@ static bool check_unbuilt(const struct run_args *args, struct checks *checks)
 	} rows[] = {
 		{ args->suite_plugins.len > 0, "--suite-plugin",
 		  "a suite can be added to harness/cli/registry.c meanwhile" },
-		{ args->driver_env.len > 0, "--driver-env", "drivers are not built yet either" },
 		{ args->coverage, "--coverage", "build with --coverage and use gcovr" },
-		{ args->trace, "--trace", "every failure prints its dialogue" },
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)

@@ -102,10 +102,10 @@ static const char *instead_of(enum sp_subject_kind kind, enum cli_scheme scheme)
 	case CLI_DRIVER:
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
-		if (kind != SP_SUBJECT_PROVIDER)
-			return "one in C can be added to harness/cli/registry_*.c meanwhile";
-		return "meanwhile put Render's sandbox API in front of the provider and name it as "
-		       "render:http://127.0.0.1:PORT/v1 (see `sandproof help providers`)";
+		if (kind == SP_SUBJECT_ENSURE || kind == SP_SUBJECT_PLATFORM)
+			return "the driver protocol has no such kind (PROTOCOL.md says why); put its "
+			       "provider and store behind the driver";
+		return NULL;
 	case CLI_PLUGIN:
 		return "one in C can be added to harness/cli/registry_*.c meanwhile";
 	case CLI_MEMORY:
@@ -149,6 +149,26 @@ const char *cli_spec_default(enum sp_subject_kind kind)
 		if (defaults[i].kind == kind && !cli_spec_check(kind, defaults[i].spec, NULL))
 			return defaults[i].spec;
 	return NULL;
+}
+
+static bool is_scheme(enum sp_subject_kind kind, const char *text, bool attached)
+{
+	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
+
+	if (cli_spec_parse(kind, text, &spec, NULL))
+		return false;
+	return spec.scheme == CLI_DRIVER_UNIX || spec.scheme == CLI_DRIVER_TCP ||
+	       (!attached && spec.scheme == CLI_DRIVER);
+}
+
+bool cli_spec_is_driver(enum sp_subject_kind kind, const char *text)
+{
+	return is_scheme(kind, text, false);
+}
+
+bool cli_spec_is_attached(enum sp_subject_kind kind, const char *text)
+{
+	return is_scheme(kind, text, true);
 }
 
 bool cli_spec_is_live(const char *text)

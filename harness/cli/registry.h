@@ -69,6 +69,11 @@ struct cli_registry_options {
 	const char *control_token;
 	/* Applied to what is opened, or NULL. */
 	const struct sp_fault *fault;
+	/* Variables that drivers get besides the standing list. */
+	const char *const *driver_env;
+	size_t n_driver_env;
+	/* Where dialogues with drivers are written, or NULL. */
+	const char *trace_path;
 };
 
 /* The back ends of one run. All texts of the options are borrowed for its life. */
@@ -102,6 +107,23 @@ int cli_registry_open(void *registry, enum sp_subject_kind kind, const char *spe
  * Opening answers SP_UNSUPPORTED then; nothing overrides it.
  */
 bool cli_registry_permits(const struct cli_registry *registry);
+
+/* True for a SPEC of a driver; for one to which we attach (a socket). */
+bool cli_spec_is_driver(enum sp_subject_kind kind, const char *spec);
+bool cli_spec_is_attached(enum sp_subject_kind kind, const char *spec);
+
+/* ---- The driver protocol, from the driver's side ---- */
+
+struct cli_serve_driver_options {
+	/* NULL: not offered. A lock that is not named is the store's own. */
+	const char *provider, *store, *lock;
+	/* "unix:PATH" or "127.0.0.1:PORT"; NULL: standard input and output. */
+	const char *listen;
+	struct cli_settings settings;
+};
+
+/* Serves until the client goes, or with `listen` until a signal. */
+int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_error *err);
 
 /* ---- The fake API server, in this process ---- */
 

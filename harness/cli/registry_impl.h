@@ -13,6 +13,9 @@ struct workspace {
 	char *api_key;
 };
 
+/* A driver that runs; see registry_driver.c. */
+struct cli_driver;
+
 struct cli_registry {
 	struct cli_registry_options options;
 	struct cli_spec spec;
@@ -24,6 +27,8 @@ struct cli_registry {
 	/* Made in the supervisor; workers inherit the table. */
 	struct workspace *workspaces;
 	size_t n_workspaces;
+	/* Of this process. */
+	struct cli_driver *drivers;
 };
 
 /* What control talks to: what the options name, else the fake of the run; NULL without either. */
@@ -50,6 +55,14 @@ int cli_open_journal(struct cli_registry *registry, const char *spec, struct sp_
 		     struct sp_error *err);
 int cli_open_ensure(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
 		    struct sp_error *err);
+
+/*
+ * The driver of a SPEC for a subject that is being opened; the subject's health holds it. Subjects
+ * of different kinds share one, a further instance of a kind gets its own.
+ */
+struct sp_driver;
+int cli_driver_of(struct cli_registry *registry, const char *spec, const char *workspace,
+		  struct sp_subject *subject, struct sp_driver **ret_driver, struct sp_error *err);
 
 /* Whether stores and locks of a scheme are in this program; NULL when they are, else what to do. */
 const char *cli_store_lacks(enum cli_scheme scheme);

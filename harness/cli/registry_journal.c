@@ -3,29 +3,49 @@
 #include "registry_impl.h"
 
 #include <journal/journal.h>
+#include <providers/driver/driver.h>
 
 const char *cli_journal_lacks(void)
 {
 	return NULL;
 }
 
-int cli_open_journal(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
+/* A journal of a driver works on the sandboxes of the same driver. */
+static int open_driver(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
+		       struct sp_error *err)
+{
+	struct sp_driver *driver;
+	int rc = cli_driver_of(registry, spec, NULL, subject, &driver, err);
+
+	return rc ? rc : sp_driver_journal(driver, &subject->journal, err);
+}
+
+static int open_ours(struct cli_registry *registry, struct sp_subject *subject,
 		     struct sp_error *err)
 {
 	const struct sp_fault *fault = registry->options.fault;
 	struct sp_journal_open_options options = SP_JOURNAL_OPEN_INIT;
 	struct sp_journal_steps steps;
-	int rc = cli_spec_check(SP_SUBJECT_JOURNAL, spec, err);
 
-	if (rc)
-		return rc;
 	options.capabilities = sp_provider_capabilities(&subject->provider);
 	if (fault && fault->seam == SP_FAULT_JOURNAL_STEP) {
 		steps = sp_journal_steps();
 		fault->change_journal(&steps);
 		options.steps = &steps;
 	}
-	rc = sp_journal_open(&options, &subject->journal, err);
+	return sp_journal_open(&options, &subject->journal, err);
+}
+
+int cli_open_journal(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
+		     struct sp_error *err)
+{
+	const struct sp_fault *fault = registry->options.fault;
+	int rc = cli_spec_check(SP_SUBJECT_JOURNAL, spec, err);
+
+	if (!rc)
+		rc = cli_spec_is_driver(SP_SUBJECT_JOURNAL, spec) ?
+			     open_driver(registry, spec, subject, err) :
+			     open_ours(registry, subject, err);
 	if (!rc && fault && fault->seam == SP_FAULT_JOURNAL)
 		rc = fault->wrap_journal(&subject->journal, err);
 	return rc;

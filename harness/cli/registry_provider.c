@@ -6,6 +6,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <control/control.h>
+#include <providers/driver/driver.h>
 #include <providers/local/local.h>
 #include <providers/render/http/http.h>
 #include <providers/render/render.h>
@@ -198,6 +199,16 @@ static int open_local(struct cli_registry *registry, struct sp_subject *subject,
 	return sp_local_open(&options, &subject->provider, err);
 }
 
+static int open_driver(struct cli_registry *registry, const char *workspace,
+		       struct sp_subject *subject, struct sp_error *err)
+{
+	struct sp_driver *driver;
+	int rc = cli_driver_of(registry, registry->options.provider, workspace, subject, &driver,
+			       err);
+
+	return rc ? rc : sp_driver_provider(driver, &subject->provider, err);
+}
+
 static int open_scheme(struct cli_registry *registry, const char *workspace,
 		       struct sp_subject *subject, struct sp_error *err)
 {
@@ -211,6 +222,7 @@ static int open_scheme(struct cli_registry *registry, const char *workspace,
 	case CLI_DRIVER:
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
+		return open_driver(registry, workspace, subject, err);
 	case CLI_PLUGIN:
 	case CLI_MEMORY:
 	case CLI_SQLITE:

@@ -6,6 +6,7 @@
 
 #include <base/cleanup.h>
 #include <base/files.h>
+#include <providers/driver/driver.h>
 #include <providers/stores/memory.h>
 #ifdef SP_WITH_POSTGRES
 #include <providers/stores/postgres/postgres.h>
@@ -25,6 +26,9 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 {
 	switch (scheme) {
 	case CLI_MEMORY:
+	case CLI_DRIVER:
+	case CLI_DRIVER_UNIX:
+	case CLI_DRIVER_TCP:
 		return NULL;
 	case CLI_SQLITE:
 #ifdef SP_WITH_SQLITE
@@ -42,9 +46,6 @@ const char *cli_store_lacks(enum cli_scheme scheme)
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
 	case CLI_RENDER:
-	case CLI_DRIVER:
-	case CLI_DRIVER_UNIX:
-	case CLI_DRIVER_TCP:
 	case CLI_PLUGIN:
 	case CLI_OURS:
 		break;
@@ -136,9 +137,22 @@ static int open_postgres(enum sp_subject_kind kind, const struct cli_spec *spec,
 #endif
 }
 
-/* Which table of the back end is wanted. */
-static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
+static int open_driver(struct cli_registry *registry, enum sp_subject_kind kind, const char *text,
 		       struct sp_subject *subject, struct sp_error *err)
+{
+	struct sp_driver *driver;
+	int rc = cli_driver_of(registry, text, NULL, subject, &driver, err);
+
+	if (rc)
+		return rc;
+	return kind == SP_SUBJECT_LOCK ? sp_driver_lock(driver, &subject->lock, err) :
+					 sp_driver_store(driver, &subject->store, err);
+}
+
+/* Which table of the back end is wanted. */
+static int open_scheme(struct cli_registry *registry, enum sp_subject_kind kind, const char *text,
+		       const struct cli_spec *spec, struct sp_subject *subject,
+		       struct sp_error *err)
 {
 	bool lock = kind == SP_SUBJECT_LOCK;
 
@@ -150,13 +164,14 @@ static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 		return open_sqlite(kind, spec, subject, err);
 	case CLI_POSTGRES:
 		return open_postgres(kind, spec, subject, err);
+	case CLI_DRIVER:
+	case CLI_DRIVER_UNIX:
+	case CLI_DRIVER_TCP:
+		return open_driver(registry, kind, text, subject, err);
 	case CLI_BASH:
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
 	case CLI_RENDER:
-	case CLI_DRIVER:
-	case CLI_DRIVER_UNIX:
-	case CLI_DRIVER_TCP:
 	case CLI_PLUGIN:
 	case CLI_OURS:
 		break;
@@ -165,20 +180,20 @@ static int open_scheme(enum sp_subject_kind kind, const struct cli_spec *spec,
 			    sp_subject_kind_name(kind));
 }
 
-static int open_kind(enum sp_subject_kind kind, const char *text, struct sp_subject *subject,
-		     struct sp_error *err)
+static int open_kind(struct cli_registry *registry, enum sp_subject_kind kind, const char *text,
+		     struct sp_subject *subject, struct sp_error *err)
 {
 	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
 	int rc = cli_spec_parse(kind, text, &spec, err);
 
-	return rc ? rc : open_scheme(kind, &spec, subject, err);
+	return rc ? rc : open_scheme(registry, kind, text, &spec, subject, err);
 }
 
 int cli_open_store(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
 		   struct sp_error *err)
 {
 	const struct sp_fault *fault = registry->options.fault;
-	int rc = open_kind(SP_SUBJECT_STORE, spec, subject, err);
+	int rc = open_kind(registry, SP_SUBJECT_STORE, spec, subject, err);
 
 	/*
 	 * A store that cannot be opened is handed over empty: a fault may be that somebody goes on.
@@ -195,7 +210,7 @@ int cli_open_lock(struct cli_registry *registry, const char *spec, struct sp_sub
 		  struct sp_error *err)
 {
 	const struct sp_fault *fault = registry->options.fault;
-	int rc = open_kind(SP_SUBJECT_LOCK, spec, subject, err);
+	int rc = open_kind(registry, SP_SUBJECT_LOCK, spec, subject, err);
 
 	if (!rc && fault && fault->seam == SP_FAULT_LOCK)
 		rc = fault->wrap_lock(&subject->lock, err);

@@ -32,6 +32,30 @@ enum sp_subject_kind {
 /* Stable lower-case name of a kind ("provider"). */
 const char *sp_subject_kind_name(enum sp_subject_kind kind);
 
+#define SP_HEALTH_VERSION 1
+
+/*
+ * What the back end of a subject does beside answering: a driver that dies, or says what the
+ * protocol does not allow, is at fault whatever its calls answered.
+ */
+struct sp_health_ops {
+	unsigned version;
+	/*
+	 * 0, or a code with what was wrong since this was asked last (told once). `*ret_gone`: every
+	 * call fails from here on, so the subject has to be opened anew. Thread-safe.
+	 */
+	int (*check)(void *self, bool *ret_gone, struct sp_error *err);
+	void (*close)(void *self);
+};
+
+/* A reference to the watch over a back end; close it once, with its subject. */
+struct sp_health {
+	const struct sp_health_ops *ops;
+	void *self;
+};
+
+#define SP_HEALTH_INIT { NULL, NULL }
+
 #define SP_SUBJECT_VERSION 1
 
 /*
@@ -52,6 +76,8 @@ struct sp_subject {
 	struct sp_control control;
 	/* Of a store or lock; ops NULL where the back end has none. */
 	struct sp_backdoor backdoor;
+	/* Owned; ops NULL where the back end lives in this process. */
+	struct sp_health health;
 	/* What close() frees besides the tables; private to the opener. */
 	void *opener;
 };
@@ -70,6 +96,8 @@ typedef int (*sp_subject_open_fn)(void *opener, enum sp_subject_kind kind, const
 				  const char *workspace, struct sp_subject *ret_subject,
 				  struct sp_error *err);
 
+/* Asks a subject's health; 0 and not gone where there is none. */
+int sp_subject_check(struct sp_subject *subject, bool *ret_gone, struct sp_error *err);
 /* Closes every table of the subject and clears it. */
 void sp_subject_done(struct sp_subject *subject);
 

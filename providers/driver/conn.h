@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One running driver from inside the client. A thread of its own reads what the driver says and
+ * writes what did not fit into the pipe at once, so no call ever waits for another one; callers
+ * wait for their own answer alone.
+ */
+#ifndef SP_DRIVER_CONN_H
+#define SP_DRIVER_CONN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <base/child.h>
+#include <base/json.h>
+
+#include "driver.h"
+#include "lines.h"
+#include "trace.h"
+#include "value.h"
+
+/* Bytes of the driver's standard error that are kept. */
+#define DRV_TAIL_MAX 4096
+
+/* Called on the reading thread when the answer of a posted call is there, whatever it is. */
+typedef void (*drv_answered_fn)(void *arg);
+
+/* A request that is not answered yet. */
+struct drv_call {
+	struct drv_call *next;
+	int64_t id;
+	/* Static. */
+	const char *method;
+	/* Becomes readable with the answer; kept with the struct for the next call. */
+	int event;
+	bool done;
+	/* The whole answer, or NULL and an error. */
+	cJSON *answer;
+	struct sp_error err;
+	/* Nobody waits: the reading thread frees it. */
+	bool posted;
+	drv_answered_fn answered;
+	void *arg;
+};
+
+/* A cancel that outlives its call: of a process or of a reader. */
+struct drv_watch {
+	struct drv_watch *next;
+	struct sp_cancel *cancel;
+	/* "process" or "reader", and the handle. */
+	const char *kind;
+	char *handle;
+	/* The driver was told. */
+	bool fired;
+};
+
+/* A lease that may be lost. */
+struct drv_lease;
+
+/* A sandbox by its id, for journals. */
+struct drv_sandbox;
+
+struct sp_driver {
+	atomic_uint refs;
+	pthread_mutex_t lock;
+	pthread_t io;
+	bool io_started;
+	/* Wakes the thread: something to write, to watch, or the end. */
+	int wake;
+
+	struct sp_child child;
+	/* Attached: a socket is both. -1 when closed. */
+	int in, out, err;
+	bool attached;
+	uint64_t grace_ms;
+	/* Value of the mark in its environment. */
+	char mark[33];
+
+	struct drv_lines lines;
+	/* What the pipe did not take yet. */
+	struct sp_buf outgoing;
+	size_t max_frame;
+	int64_t last_id;
+	struct drv_call *calls;
+	struct drv_call *spare;
+	struct drv_watch *watches;
+	struct drv_lease *leases;
+	struct drv_sandbox *sandboxes;
+	/* Last words, oldest first. */
+	struct sp_buf tail;
+
+	/* When `initialize` must have been answered; 0: no limit, or it was. */
+	uint64_t start_deadline;
+	bool closing;
+	bool broken;
+	/* Why it is broken; told once. */
+	struct sp_error cause;
+	bool told;
+	/* First violation since the last check. */
+	struct sp_error violation;
+
+	/* What `initialize` answered. */
+	char *name, *version;
+	bool has_provider, has_store, has_lock, has_journal;
+	char *provider_name, *memory_dir;
+	struct sp_capabilities provider;
+	struct sp_store_capabilities store;
+	struct sp_lock_capabilities lock_caps;
+
+	struct drv_trace *trace;
+};
+
+/*
+ * Calls and waits for the answer. `params` is a whole JSON object; its latched error (a frame
+ * beyond the ceiling) is SP_INVALID. `cancel` is passed on; the answer is waited for all the same.
+ * `ret_result` may be NULL; free it with cJSON_Delete().
+ */
+int drv_call(struct sp_driver *driver, const char *method, struct sp_buf *params,
+	     struct sp_cancel *cancel, cJSON **ret_result, struct sp_error *err);
+/* Calls without waiting. `answered` may be NULL; it is called in any case, also on failure. */
+void drv_post(struct sp_driver *driver, const char *method, struct sp_buf *params,
+	      drv_answered_fn answered, void *arg);
+/* An answer that makes no sense: the driver is broken. Returns SP_PROTOCOL with the reason. */
+int drv_nonsense(struct sp_driver *driver, const char *method, struct sp_error *err);
+/* Breaks the driver, if it is not broken yet; every call ends. */
+void drv_break(struct sp_driver *driver, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Has the cancel told to the driver by handle until it is unwatched; NULL without memory. */
+struct drv_watch *drv_watch(struct sp_driver *driver, struct sp_cancel *cancel, const char *kind,
+			    const char *handle);
+void drv_unwatch(struct sp_driver *driver, struct drv_watch *watch);
+
+/* ---- Between the parts ---- */
+
+/* Starts the program or connects; no thread yet. */
+int drv_start(struct sp_driver *driver, const struct sp_driver_options *options,
+	      struct sp_error *err);
+/* What the thread runs. */
+void *drv_io_main(void *driver);
+void drv_wake(struct sp_driver *driver);
+/* One line that came, on the reading thread. */
+void drv_dispatch(struct sp_driver *driver, const char *line, size_t len);
+/* Writes what the pipe takes; called with the lock held. False: the input is closed. */
+bool drv_flush(struct sp_driver *driver);
+/* Sends a frame that ends with its newline; called with the lock held. */
+void drv_send(struct sp_driver *driver, const struct sp_buf *frame);
+/* The answer of a call, or the driver's end, is there; called with the lock held. */
+void drv_finish_call(struct sp_driver *driver, struct drv_call *call);
+/* Ends every call with an error; called with the lock held. */
+void drv_fail_calls(struct sp_driver *driver);
+/* A watched cancel has fired: tells the driver, if it is still watched. With the lock held. */
+void drv_watch_fired(struct sp_driver *driver, const struct drv_watch *fired,
+		     const struct sp_error *why);
+/* `lock/lost` of the driver. */
+void drv_lease_lost(struct sp_driver *driver, const cJSON *params);
+/* Frees what is left of the leases' list. */
+void drv_leases_done(struct sp_driver *driver);
+/*
+ * Ends the program and everything that it started: the end of its input and the grace (or none,
+ * when it is not asked), TERM, the grace again, KILL.
+ */
+void drv_end(struct sp_driver *driver, bool ask);
+/* KILLs whatever carries the driver's group, descent or mark, walk after walk until none is left. */
+void drv_kill_tree(struct sp_driver *driver);
+/* Reads what there is on standard error; closes it at its end. With the lock held. */
+void drv_drain_err(struct sp_driver *driver);
+/* Waits up to `ms` for the program's end, and reads what it still says. True when it ended. */
+bool drv_await_end(struct sp_driver *driver, uint64_t ms);
+
+#endif
