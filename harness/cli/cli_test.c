@@ -100,7 +100,7 @@ static const struct {
 	{ { "run", "--provder", "bash" }, 2, "the nearest: --provider", NULL },
 	{ { "run", "--jobs", "many" }, 2, "takes a number", NULL },
 	{ { "run", "--provider", "bsh" }, 2, "the nearest: bash", NULL },
-	{ { "run", "--provider", "driver:node x" }, 3, "not built yet", NULL },
+	{ { "run", "--provider", "driver:/nowhere/driver" }, 3, NULL, "cannot be opened" },
 	{ { "run", "--suite", "kil" }, 2, "the nearest: kill", NULL },
 	{ { "run", "--suite", "platform", "--provider", "local" }, 2, "no suite matches", NULL },
 	{ { "sweep", "now" }, 2, "one argument too many", NULL },

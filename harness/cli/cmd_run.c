@@ -266,6 +266,7 @@ static int open_run(struct run *run, struct sp_error *err)
 		.driver_env = (const char *const *)run->args->driver_env.items,
 		.n_driver_env = run->args->driver_env.len,
 		.trace_path = run->trace_path,
+		.share_drivers = true,
 	};
 	FILE *stream = run->plan.report_on_stdout ? stderr : stdout;
 	int rc = 0;

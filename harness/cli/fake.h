@@ -37,6 +37,12 @@ struct cli_fake {
  */
 int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *err);
 
+/*
+ * The fake of whoever came first to a private folder that several processes of a run share, else
+ * one that is started here; it ends with the process that started it.
+ */
+int cli_fake_share(struct cli_fake *fake, const char *folder, struct sp_error *err);
+
 /* Says that it ended on its own, with its last words. */
 void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err);
 

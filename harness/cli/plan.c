@@ -13,6 +13,8 @@
 #include <runner/baseline.h>
 
 #define TEXT_CEILING (256 * 1024)
+/* A subject under a debugger stands still for as long as its author thinks. */
+#define ATTACHED_DEADLINE_MS (UINT64_C(30) * 24 * 3600 * 1000)
 
 /*
  * Usage errors come before "not built yet": a typing error must not hide
@@ -548,6 +550,44 @@ static int check_control(const struct run_args *args, const struct run_plan *pla
 	return 0;
 }
 
+/* ---- Drivers ---- */
+
+/* Whether any subject, or with `attached` any that we attach to, is behind a driver. */
+static bool has_driver(const struct run_plan *plan, bool attached)
+{
+	for (size_t i = 0; i < plan->n_subjects; i++) {
+		const struct sp_run_subject *s = &plan->subjects[i];
+
+		if (attached ? cli_spec_is_attached(s->kind, s->spec) :
+			       cli_spec_is_driver(s->kind, s->spec))
+			return true;
+	}
+	return false;
+}
+
+static int check_driver(const struct run_args *args, const struct run_plan *plan,
+			struct sp_error *err)
+{
+	const char *provider = cli_plan_provider(plan);
+
+	if (args->journal && cli_spec_is_driver(SP_SUBJECT_JOURNAL, args->journal) &&
+	    (!provider || strcmp(provider, args->journal)))
+		return sp_error_set(err, SP_INVALID,
+				    "a driver's journal works on the sandboxes of the same driver: "
+				    "name the same SPEC with --provider and --journal");
+	if (plan->fault && plan->fault->seam == SP_FAULT_JOURNAL_STEP && args->journal &&
+	    strcmp(args->journal, "ours"))
+		return sp_error_set(err, SP_INVALID,
+				    "the fault %s changes our journal; leave --journal out",
+				    args->defect);
+	if ((args->trace || args->driver_env.len) && !has_driver(plan, false))
+		return sp_error_set(err, SP_INVALID,
+				    "%s is about a driver, and this run has no driver; every "
+				    "failure prints its dialogue anyway",
+				    args->trace ? "--trace" : "--driver-env");
+	return 0;
+}
+
 /* ---- What follows from it ---- */
 
 static unsigned cores(void)
@@ -648,6 +688,7 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 	       check_reports(args, plan, &checks) &&
 	       !stops(&checks, check_fault(args, plan, &checks.err)) &&
 	       !stops(&checks, check_control(args, plan, &checks.err)) &&
+	       !stops(&checks, check_driver(args, plan, &checks.err)) &&
 	       check_unbuilt(args, &checks) && check_cases(args, plan, &checks);
 	if (good && checks.later.code != SP_OK)
 		checks.err = checks.later;
@@ -661,6 +702,10 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 	plan->live = provider && cli_spec_is_live(provider);
 	plan->outlives = provider && cli_spec_outlives(provider);
 	plan->jobs = args->jobs.set ? (unsigned)args->jobs.value : default_jobs(args, plan);
+	if (has_driver(plan, true)) {
+		plan->jobs = 1;
+		plan->case_deadline_ms = ATTACHED_DEADLINE_MS;
+	}
 	return make_texts(args, plan, err);
 }
 

@@ -357,7 +357,9 @@ int cli_registry_prepare(void *arg, struct sp_error *err)
 	if (registry->prepared)
 		return 0;
 	if (registry->options.provider && registry->spec.scheme == CLI_BASH)
-		rc = cli_fake_start(&registry->fake, NULL, err);
+		rc = registry->options.shared_folder ?
+			     cli_fake_share(&registry->fake, registry->options.shared_folder, err) :
+			     cli_fake_start(&registry->fake, NULL, err);
 	else if (registry->options.provider && registry->spec.scheme == CLI_RENDER)
 		rc = cli_check_render(registry, err);
 	registry->prepared = !rc;

@@ -74,6 +74,10 @@ struct cli_registry_options {
 	size_t n_driver_env;
 	/* Where dialogues with drivers are written, or NULL. */
 	const char *trace_path;
+	/* Drivers of a worker get a folder in common: what several instances share lives there. */
+	bool share_drivers;
+	/* Such a folder of our own client, or NULL: a fake is then one for all that have it. */
+	const char *shared_folder;
 };
 
 /* The back ends of one run. All texts of the options are borrowed for its life. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/files.h>
 #include <providers/driver/driver.h>
 
 struct cli_driver {
@@ -96,16 +97,34 @@ static struct use *use_of(struct cli_registry *registry, struct sp_subject *subj
 
 /* ---- Opening ---- */
 
+/* In the worker's own temporary folder, and gone with it. */
+static int shared_folder(const struct cli_registry *registry, char **ret_path,
+			 struct sp_error *err)
+{
+	int rc;
+
+	if (!registry->options.share_drivers)
+		return 0;
+	if (asprintf(ret_path, "%s/sandproof-shared", sp_tmp_root()) < 0) {
+		*ret_path = NULL;
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	}
+	rc = sp_mkdirs(*ret_path, 0700);
+	return rc ? sp_error_set_errno(err, -rc, "%s cannot be made", *ret_path) : 0;
+}
+
 static struct cli_driver *start(struct cli_registry *registry, const char *text,
 				const char *workspace, struct sp_error *err)
 {
 	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
 	struct sp_driver_options options = SP_DRIVER_OPTIONS_INIT;
 	struct cli_driver *entry = NULL;
+	char *folder SP_FREE = NULL;
 	const char **names SP_FREE =
 		calloc(registry->options.n_driver_env + 1, sizeof(*names));
 
-	if (cli_spec_parse(SP_SUBJECT_PROVIDER, text, &spec, err))
+	if (cli_spec_parse(SP_SUBJECT_PROVIDER, text, &spec, err) ||
+	    shared_folder(registry, &folder, err))
 		return NULL;
 	entry = calloc(1, sizeof(*entry));
 	if (!entry || !names || !(entry->spec = strdup(text))) {
@@ -120,6 +139,7 @@ static struct cli_driver *start(struct cli_registry *registry, const char *text,
 	options.tcp = spec.scheme == CLI_DRIVER_TCP ? spec.target : NULL;
 	options.env_names = names;
 	options.workspace = workspace;
+	options.shared_folder = folder;
 	options.start_ms = registry->options.settings.start_timeout_ms;
 	options.trace_path = registry->options.trace_path;
 	if (!sp_driver_open(&options, &entry->driver, err)) {

@@ -210,6 +210,7 @@ int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_e
 		.store = options->store,
 		.lock = options->lock,
 		.settings = options->settings,
+		.shared_folder = getenv("SANDPROOF_SHARED"),
 	};
 	struct server server = { .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
 	int rc;

@@ -67,7 +67,7 @@ static int get_signals(const cJSON *json, uint64_t *ret, struct sp_error *err)
 	{
 		if (!cJSON_IsNumber(at) || at->valuedouble < 1 || at->valuedouble > 63 ||
 		    at->valuedouble != at->valueint)
-			return sp_error_set(err, SP_PROTOCOL,
+			return sp_error_set(err, SP_INVALID,
 					    "its member \"signals\" is not of numbers from 1 to 63");
 		*ret |= SP_SIGNAL_BIT(at->valueint);
 	}
@@ -94,7 +94,7 @@ static int get_kinds(const cJSON *json, unsigned *ret, struct sp_error *err)
 	cJSON_ArrayForEach(at, list)
 	{
 		if (!kind_bit(at))
-			return sp_error_set(err, SP_PROTOCOL,
+			return sp_error_set(err, SP_INVALID,
 					    "its member \"snapshot_kinds\" is not of \"filesystem\" "
 					    "and \"runtime\"");
 		*ret |= kind_bit(at);
@@ -113,7 +113,7 @@ static int get_numbers(const cJSON *json, struct sp_capabilities *caps, struct s
 	if (!rc)
 		rc = drv_get_uint_opt(json, "kill_grace_ms", &grace, err);
 	if (!rc && grace > UINT32_MAX)
-		rc = sp_error_set(err, SP_PROTOCOL, "its member \"kill_grace_ms\" is too large");
+		rc = sp_error_set(err, SP_INVALID, "its member \"kill_grace_ms\" is too large");
 	if (!rc)
 		rc = drv_get_uint_opt(json, "output_cap", &caps->output_cap, err);
 	if (!rc)
@@ -132,7 +132,7 @@ int drv_get_capabilities(cJSON *json, struct sp_capabilities *ret, char **ret_me
 	struct sp_capabilities caps = SP_CAPABILITIES_INIT;
 	char *memory_dir SP_FREE = NULL;
 	int rc = cJSON_IsObject(json) ? 0 :
-					sp_error_set(err, SP_PROTOCOL,
+					sp_error_set(err, SP_INVALID,
 						     "it lacks the member \"capabilities\"");
 
 	for (size_t i = 0; !rc && i < SP_COUNT(flags); i++)

@@ -30,6 +30,8 @@ struct sp_driver_options {
 	const char *tcp;
 	/* Names of variables that it gets besides the standing list; ended by NULL, or NULL. */
 	const char *const *env_names;
+	/* Folder that instances share, told to the program as SANDPROOF_SHARED, or NULL. */
+	const char *shared_folder;
 	/* The caller's own part of a shared back end, or NULL. */
 	const char *workspace;
 	/* Milliseconds until `initialize` has to be answered; 0: 10,000. Attached: no limit. */

@@ -52,15 +52,16 @@ static void free_list(char ***list)
 }
 
 /* The whole environment of the driver, or NULL without memory. */
-static char **make_environment(struct sp_driver *driver, const char *const *names)
+static char **make_environment(struct sp_driver *driver, const struct sp_driver_options *options)
 {
+	const char *const *names = options->env_names;
 	size_t n_names = 0, n = 0;
 	char **list;
 	bool good = true;
 
 	while (names && names[n_names])
 		n_names++;
-	list = calloc(SP_COUNT(standing) + n_names + 2, sizeof(*list));
+	list = calloc(SP_COUNT(standing) + n_names + 3, sizeof(*list));
 	if (!list)
 		return NULL;
 	for (size_t i = 0; i < SP_COUNT(standing); i++)
@@ -68,6 +69,10 @@ static char **make_environment(struct sp_driver *driver, const char *const *name
 	for (size_t i = 0; i < n_names; i++)
 		good = good && add_variable(list, &n, names[i]);
 	sp_random_id(driver->mark, sizeof(driver->mark) - 1);
+	if (options->shared_folder) {
+		good = good && asprintf(&list[n], "SANDPROOF_SHARED=%s", options->shared_folder) >= 0;
+		n += good;
+	}
 	good = good && asprintf(&list[n], "SANDPROOF_DRIVER=%s", driver->mark) >= 0;
 	if (good)
 		return list;
@@ -79,7 +84,7 @@ static char **make_environment(struct sp_driver *driver, const char *const *name
 static int start_program(struct sp_driver *driver, const struct sp_driver_options *options,
 			 struct sp_error *err)
 {
-	char **env SP_CLEANUP(free_list) = make_environment(driver, options->env_names);
+	char **env SP_CLEANUP(free_list) = make_environment(driver, options);
 	int rc;
 
 	if (!env)

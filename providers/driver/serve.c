@@ -143,9 +143,6 @@ static void run_call(struct serve_call *call, const char *method, cJSON *params)
 	drv_put_open(&frame, "result", '{');
 	rc = carry_out(call, method, params, &frame, &err);
 	sp_buf_adds(&frame, "}}\n");
-	/* Of a client's params "protocol" would read as the back end's fault. */
-	if (rc == SP_PROTOCOL && !strncmp(err.message, "its member", 10))
-		err.code = SP_INVALID;
 	if (!rc && frame.error)
 		rc = sp_error_set(&err, frame.error == -ENOBUFS ? SP_UNSUPPORTED : SP_INTERNAL,
 				  "%s: the answer passes the %zu bytes of a frame; ask for less",

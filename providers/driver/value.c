@@ -159,7 +159,7 @@ int drv_put_env(struct sp_buf *out, const char *name, const struct sp_env *env, 
 
 static int wrong(const char *name, const cJSON *item, const char *type, struct sp_error *err)
 {
-	return sp_error_set(err, SP_PROTOCOL, item ? "its member \"%s\" is not %s" :
+	return sp_error_set(err, SP_INVALID, item ? "its member \"%s\" is not %s" :
 						     "it lacks the member \"%s\" (%s)",
 			    name, type);
 }
@@ -303,7 +303,7 @@ int drv_get_range(const cJSON *object, const char *name, int64_t min, int64_t ma
 	if (rc)
 		return rc;
 	if (value < min || value > max)
-		return sp_error_set(err, SP_PROTOCOL,
+		return sp_error_set(err, SP_INVALID,
 				    "its member \"%s\" is %" PRId64 "; %" PRId64 " to %" PRId64
 				    " are allowed",
 				    name, value, min, max);

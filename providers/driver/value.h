@@ -45,7 +45,7 @@ int drv_put_env(struct sp_buf *out, const char *name, const struct sp_env *env, 
 /* 0, or SP_INVALID for text that is not UTF-8 and that the protocol has no other form for. */
 int drv_check_text(const char *what, const char *text, struct sp_error *err);
 
-/* ---- Reading: each answers 0 or SP_PROTOCOL; "opt" leaves `ret` alone when it is absent ---- */
+/* ---- Reading: each answers 0 or SP_INVALID; "opt" leaves `ret` alone when it is absent ---- */
 
 /* Borrowed from the tree. */
 int drv_get_text(const cJSON *object, const char *name, const char **ret, struct sp_error *err);
@@ -79,7 +79,7 @@ void drv_env_done(struct drv_env *env);
 
 /* ---- Words: an index into a list that ends with NULL ---- */
 
-/* The word's index; an absent one is `absent`, or SP_PROTOCOL where that is below 0. */
+/* The word's index; an absent one is `absent`, or SP_INVALID where that is below 0. */
 int drv_get_word(const cJSON *object, const char *name, const char *const *words, int absent,
 		 int *ret, struct sp_error *err);
 
@@ -96,7 +96,7 @@ extern const char *const drv_fates[];	      /* enum sp_journal_fate */
 
 /* ---- Errors ---- */
 
-/* The error object of an answer, filled into `err`; its code. */
+/* The error object of an answer, filled into `err`; its code, SP_PROTOCOL for one without sense. */
 int drv_get_error(const cJSON *error, struct sp_error *err);
 /* Appends `"error":{…}`. */
 void drv_put_error(struct sp_buf *out, const struct sp_error *err);
