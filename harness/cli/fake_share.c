@@ -36,14 +36,14 @@ static int write_line(const struct cli_fake *fake, const char *path, struct sp_e
 	put(&line, "mode", fake->memory_dir ? "plain" : NULL);
 	put(&line, "memory_dir", fake->memory_dir);
 	sp_buf_addc(&line, '}');
-	return line.error ? sp_error_set(err, SP_INTERNAL, "out of memory") :
-			    sp_write_file(path, line.data, line.len, 0600, err);
+	return line.error ? sp_error_set(err, SP_INTERNAL, "out of memory")
+			  : sp_write_file(path, line.data, line.len, 0600, err);
 }
 
 /* Whether somebody listens where the line says. */
 static bool answers(const struct cli_fake *fake)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	const char *path = fake->base_url + strlen("unix:");
 	int fd SP_CLOSE = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -75,7 +75,8 @@ int cli_fake_share(struct cli_fake *fake, const char *folder, struct sp_error *e
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX))
-		return sp_error_set_errno(err, errno, "the shared folder %s cannot be used", folder);
+		return sp_error_set_errno(err, errno, "the shared folder %s cannot be used",
+					  folder);
 	if (find(fake, path))
 		return 0;
 	rc = cli_fake_start(fake, NULL, err);

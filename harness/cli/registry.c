@@ -103,8 +103,8 @@ static const char *instead_of(enum sp_subject_kind kind, enum cli_scheme scheme)
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
 		if (kind == SP_SUBJECT_ENSURE || kind == SP_SUBJECT_PLATFORM)
-			return "the driver protocol has no such kind (PROTOCOL.md says why); put its "
-			       "provider and store behind the driver";
+			return "the driver protocol has no such kind (PROTOCOL.md says why); put "
+			       "its provider and store behind the driver";
 		return NULL;
 	case CLI_PLUGIN:
 		return "one in C can be added to harness/cli/registry_*.c meanwhile";

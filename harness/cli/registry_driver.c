@@ -75,9 +75,9 @@ static void close_use(void *self)
 }
 
 static const struct sp_health_ops health_ops = {
-	.version = SP_HEALTH_VERSION,
-	.check = check,
-	.close = close_use,
+    .version = SP_HEALTH_VERSION,
+    .check = check,
+    .close = close_use,
 };
 
 /* The subject's use, made when there is none. */
@@ -91,15 +91,14 @@ static struct use *use_of(struct cli_registry *registry, struct sp_subject *subj
 	if (!use)
 		return NULL;
 	use->registry = registry;
-	subject->health = (struct sp_health){ &health_ops, use };
+	subject->health = (struct sp_health){&health_ops, use};
 	return use;
 }
 
 /* ---- Opening ---- */
 
 /* In the worker's own temporary folder, and gone with it. */
-static int shared_folder(const struct cli_registry *registry, char **ret_path,
-			 struct sp_error *err)
+static int shared_folder(const struct cli_registry *registry, char **ret_path, struct sp_error *err)
 {
 	int rc;
 
@@ -120,8 +119,7 @@ static struct cli_driver *start(struct cli_registry *registry, const char *text,
 	struct sp_driver_options options = SP_DRIVER_OPTIONS_INIT;
 	struct cli_driver *entry = NULL;
 	char *folder SP_FREE = NULL;
-	const char **names SP_FREE =
-		calloc(registry->options.n_driver_env + 1, sizeof(*names));
+	const char **names SP_FREE = calloc(registry->options.n_driver_env + 1, sizeof(*names));
 
 	if (cli_spec_parse(SP_SUBJECT_PROVIDER, text, &spec, err) ||
 	    shared_folder(registry, &folder, err))

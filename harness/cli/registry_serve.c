@@ -89,8 +89,8 @@ static void close_offer(struct server *server, struct offered *offered)
 
 static int serve(struct server *server, int in, int out, struct sp_error *err)
 {
-	struct offered offered = { .len = 0 };
-	struct sp_serve_offer offer = { NULL, NULL, NULL, NULL };
+	struct offered offered = {.len = 0};
+	struct sp_serve_offer offer = {NULL, NULL, NULL, NULL};
 	int rc;
 
 	for (size_t i = 0; i < SP_COUNT(offered.subjects); i++)
@@ -120,7 +120,7 @@ static void *serve_connection(void *arg)
 
 static int listen_unix(const char *path, struct sp_error *err)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd SP_CLOSE = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	mode_t mask;
 	int rc;
@@ -140,15 +140,15 @@ static int listen_unix(const char *path, struct sp_error *err)
 
 static int listen_tcp(const char *text, struct sp_error *err)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
 	const int one = 1;
 	uint64_t port;
 	int fd SP_CLOSE = -1;
-	int rc = strncmp(text, "127.0.0.1:", 10) ?
-			 sp_error_set(err, SP_INVALID,
-				      "--listen takes unix:PATH or 127.0.0.1:PORT (0: any port)") :
-			 cli_parse_number("--listen 127.0.0.1:PORT", text + 10, 0, 65535, &port, err);
+	int rc = strncmp(text, "127.0.0.1:", 10)
+		     ? sp_error_set(err, SP_INVALID,
+				    "--listen takes unix:PATH or 127.0.0.1:PORT (0: any port)")
+		     : cli_parse_number("--listen 127.0.0.1:PORT", text + 10, 0, 65535, &port, err);
 
 	if (rc)
 		return rc;
@@ -206,13 +206,13 @@ static int serve_listener(struct server *server, struct sp_error *err)
 int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_error *err)
 {
 	struct cli_registry_options registry = {
-		.provider = options->provider,
-		.store = options->store,
-		.lock = options->lock,
-		.settings = options->settings,
-		.shared_folder = getenv("SANDPROOF_SHARED"),
+	    .provider = options->provider,
+	    .store = options->store,
+	    .lock = options->lock,
+	    .settings = options->settings,
+	    .shared_folder = getenv("SANDPROOF_SHARED"),
 	};
-	struct server server = { .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct server server = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -223,8 +223,8 @@ int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_e
 	if (!rc)
 		rc = cli_registry_prepare(server.registry, err);
 	if (!rc)
-		rc = options->listen ? serve_listener(&server, err) :
-				       serve(&server, STDIN_FILENO, STDOUT_FILENO, err);
+		rc = options->listen ? serve_listener(&server, err)
+				     : serve(&server, STDIN_FILENO, STDOUT_FILENO, err);
 	cli_registry_free(server.registry);
 	return rc;
 }

@@ -66,7 +66,7 @@ static struct drv_call *new_call(struct sp_driver *driver)
 
 	if (call) {
 		driver->spare = call->next;
-		*call = (struct drv_call){ .event = call->event };
+		*call = (struct drv_call){.event = call->event};
 		return call;
 	}
 	call = calloc(1, sizeof(*call));
@@ -207,8 +207,8 @@ static void send_cancel(struct sp_driver *driver, const char *kind, const char *
 static void await_answer(struct sp_driver *driver, struct drv_call *call, struct sp_cancel *cancel)
 {
 	struct pollfd fds[2] = {
-		{ .fd = call->event, .events = POLLIN },
-		{ .fd = sp_cancel_fd(cancel), .events = POLLIN },
+	    {.fd = call->event, .events = POLLIN},
+	    {.fd = sp_cancel_fd(cancel), .events = POLLIN},
 	};
 	struct sp_error why = SP_ERROR_INIT;
 	uint64_t count;

@@ -110,9 +110,9 @@ static void reader_close(void *self)
 }
 
 static const struct sp_journal_reader_ops reader_ops = {
-	.version = SP_JOURNAL_READER_VERSION,
-	.next = reader_next,
-	.close = reader_close,
+    .version = SP_JOURNAL_READER_VERSION,
+    .next = reader_next,
+    .close = reader_close,
 };
 
 static int make_reader(struct sp_driver *driver, const char *handle, struct sp_cancel *cancel,
@@ -131,7 +131,7 @@ static int make_reader(struct sp_driver *driver, const char *handle, struct sp_c
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	}
 	reader->driver = driver;
-	*ret_reader = (struct sp_journal_reader){ &reader_ops, reader };
+	*ret_reader = (struct sp_journal_reader){&reader_ops, reader};
 	return 0;
 }
 
@@ -163,9 +163,8 @@ static int journal_read(void *self, struct sp_sandbox *sandbox, const char *run_
 /* ---- Short calls ---- */
 
 static int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
-			 const struct sp_journal_options *options,
-			 enum sp_journal_state *ret_state, int *ret_exit_code,
-			 struct sp_error *err)
+			 const struct sp_journal_options *options, enum sp_journal_state *ret_state,
+			 int *ret_exit_code, struct sp_error *err)
 {
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
@@ -211,8 +210,7 @@ static int journal_remove(void *self, struct sp_sandbox *sandbox, const char *ru
 	struct sp_buf params DRV_PARAMS;
 	int rc = begin(self, &params, sandbox, run_id, options, err);
 
-	return rc ? rc :
-		    drv_call_plain(self, "journal/remove", &params, options->cancel, err);
+	return rc ? rc : drv_call_plain(self, "journal/remove", &params, options->cancel, err);
 }
 
 static int read_entry(cJSON *json, struct sp_journal_entry *entry, struct sp_error *err)
@@ -245,8 +243,8 @@ static int read_list(const cJSON *result, struct sp_journal_list *list, struct s
 }
 
 static int journal_list(void *self, struct sp_sandbox *sandbox,
-			const struct sp_journal_options *options,
-			struct sp_journal_list *ret_list, struct sp_error *err)
+			const struct sp_journal_options *options, struct sp_journal_list *ret_list,
+			struct sp_error *err)
 {
 	struct sp_journal_list list SP_CLEANUP(sp_journal_list_done) = SP_JOURNAL_LIST_INIT;
 	struct sp_buf params DRV_PARAMS;
@@ -400,8 +398,8 @@ static int journal_sweep(void *self, struct sp_sandbox *sandbox,
 		if (rc)
 			return rc;
 		need = cJSON_GetObjectItemCaseSensitive(result, "need");
-		rc = need ? add_records(need, sweep, records, err) :
-			    read_sweep(result, &swept, err);
+		rc =
+		    need ? add_records(need, sweep, records, err) : read_sweep(result, &swept, err);
 		if (rc)
 			return drv_nonsense(self, "journal/sweep", err);
 		if (need)
@@ -418,16 +416,16 @@ static void journal_close(void *self)
 }
 
 static const struct sp_journal_ops journal_ops = {
-	.version = SP_JOURNAL_VERSION,
-	.start = journal_start,
-	.read = journal_read,
-	.probe = journal_probe,
-	.stderr_tail = journal_stderr_tail,
-	.list = journal_list,
-	.remove = journal_remove,
-	.attach = journal_attach,
-	.sweep = journal_sweep,
-	.close = journal_close,
+    .version = SP_JOURNAL_VERSION,
+    .start = journal_start,
+    .read = journal_read,
+    .probe = journal_probe,
+    .stderr_tail = journal_stderr_tail,
+    .list = journal_list,
+    .remove = journal_remove,
+    .attach = journal_attach,
+    .sweep = journal_sweep,
+    .close = journal_close,
 };
 
 int sp_driver_journal(struct sp_driver *driver, struct sp_journal *ret_journal,
@@ -435,6 +433,6 @@ int sp_driver_journal(struct sp_driver *driver, struct sp_journal *ret_journal,
 {
 	if (!driver->has_journal)
 		return drv_not_offered(driver, "journal", err);
-	*ret_journal = (struct sp_journal){ &journal_ops, sp_driver_ref(driver) };
+	*ret_journal = (struct sp_journal){&journal_ops, sp_driver_ref(driver)};
 	return 0;
 }

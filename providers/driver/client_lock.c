@@ -61,10 +61,10 @@ static void lease_release(void *self)
 }
 
 static const struct sp_lease_ops lease_ops = {
-	.version = SP_LEASE_VERSION,
-	.fence = lease_fence,
-	.lost = lease_lost,
-	.release = lease_release,
+    .version = SP_LEASE_VERSION,
+    .fence = lease_fence,
+    .lost = lease_lost,
+    .release = lease_release,
 };
 
 /* A lease of an answer that its caller has not read yet. With the lock held. */
@@ -78,7 +78,7 @@ static struct sp_cancel *add_early(struct sp_driver *driver, const char *handle)
 	lease = n < MAX_EARLY ? calloc(1, sizeof(*lease)) : NULL;
 	if (!lease)
 		return NULL;
-	*lease = (struct drv_lease){ .driver = driver, .early = true };
+	*lease = (struct drv_lease){.driver = driver, .early = true};
 	lease->handle = strdup(handle);
 	lease->lost = sp_cancel_new();
 	if (!lease->handle || !lease->lost) {
@@ -169,7 +169,7 @@ static int make_lease(struct sp_driver *driver, const char *handle, uint64_t fen
 	lease->next = driver->leases;
 	driver->leases = lease;
 	pthread_mutex_unlock(&driver->lock);
-	*ret_lease = (struct sp_lease){ &lease_ops, lease };
+	*ret_lease = (struct sp_lease){&lease_ops, lease};
 	return 0;
 }
 
@@ -201,16 +201,16 @@ static void lock_close(void *self)
 }
 
 static const struct sp_lock_ops lock_ops = {
-	.version = SP_LOCK_VERSION,
-	.capabilities = lock_capabilities,
-	.acquire = lock_acquire,
-	.close = lock_close,
+    .version = SP_LOCK_VERSION,
+    .capabilities = lock_capabilities,
+    .acquire = lock_acquire,
+    .close = lock_close,
 };
 
 int sp_driver_lock(struct sp_driver *driver, struct sp_lock *ret_lock, struct sp_error *err)
 {
 	if (!driver->has_lock)
 		return drv_not_offered(driver, "lock", err);
-	*ret_lock = (struct sp_lock){ &lock_ops, sp_driver_ref(driver) };
+	*ret_lock = (struct sp_lock){&lock_ops, sp_driver_ref(driver)};
 	return 0;
 }

@@ -12,7 +12,8 @@
 struct process {
 	struct sp_driver *driver;
 	char *handle;
-	/* Of the cancel that it was spawned with: told to the driver until the process has ended. */
+	/* Of the cancel that it was spawned with: told to the driver until the process has ended.
+	 */
 	struct drv_watch *watch;
 	/* The caller's handle, and the wait that ends the watch. */
 	atomic_int refs;
@@ -105,7 +106,7 @@ static int process_wait(void *self, struct sp_exit *ret_exit, struct sp_cancel *
 	    drv_get_range(result, "code", 0, 255, &code, err) ||
 	    drv_get_int_opt(result, "signal", &signal, err))
 		return drv_nonsense(process->driver, "process/wait", err);
-	*ret_exit = (struct sp_exit){ (enum sp_exit_how)how, (int)code, (int)signal };
+	*ret_exit = (struct sp_exit){(enum sp_exit_how)how, (int)code, (int)signal};
 	return 0;
 }
 
@@ -135,14 +136,14 @@ static void process_release(void *self)
 }
 
 static const struct sp_process_ops process_ops = {
-	.version = SP_PROCESS_VERSION,
-	.read = process_read,
-	.write_stdin = process_write_stdin,
-	.close_stdin = process_close_stdin,
-	.wait = process_wait,
-	.kill = process_kill,
-	.signal = process_signal,
-	.release = process_release,
+    .version = SP_PROCESS_VERSION,
+    .read = process_read,
+    .write_stdin = process_write_stdin,
+    .close_stdin = process_close_stdin,
+    .wait = process_wait,
+    .kill = process_kill,
+    .signal = process_signal,
+    .release = process_release,
 };
 
 /* The process can no longer act, so its cancel has nothing left to end. */
@@ -194,6 +195,6 @@ int drv_make_process(struct sp_driver *driver, const char *method, const cJSON *
 		unref(process);
 		return rc;
 	}
-	*ret_process = (struct sp_process){ &process_ops, process };
+	*ret_process = (struct sp_process){&process_ops, process};
 	return 0;
 }

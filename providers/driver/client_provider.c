@@ -183,16 +183,16 @@ static void provider_close(void *self)
 }
 
 static const struct sp_provider_ops provider_ops = {
-	.version = SP_PROVIDER_VERSION,
-	.name = provider_name,
-	.capabilities = provider_capabilities,
-	.create = provider_create,
-	.resume = provider_resume,
-	.restore = provider_restore,
-	.destroy = provider_destroy,
-	.snapshot_delete = provider_snapshot_delete,
-	.list = provider_list,
-	.close = provider_close,
+    .version = SP_PROVIDER_VERSION,
+    .name = provider_name,
+    .capabilities = provider_capabilities,
+    .create = provider_create,
+    .resume = provider_resume,
+    .restore = provider_restore,
+    .destroy = provider_destroy,
+    .snapshot_delete = provider_snapshot_delete,
+    .list = provider_list,
+    .close = provider_close,
 };
 
 /* What a driver offers, for the message about what it does not. */
@@ -203,10 +203,10 @@ int drv_not_offered(const struct sp_driver *driver, const char *kind, struct sp_
 		bool has;
 		const char *name;
 	} rows[] = {
-		{ driver->has_provider, "provider" },
-		{ driver->has_store, "store" },
-		{ driver->has_lock, "lock" },
-		{ driver->has_journal, "journal" },
+	    {driver->has_provider, "provider"},
+	    {driver->has_store, "store"},
+	    {driver->has_lock, "lock"},
+	    {driver->has_journal, "journal"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
@@ -222,6 +222,6 @@ int sp_driver_provider(struct sp_driver *driver, struct sp_provider *ret_provide
 {
 	if (!driver->has_provider)
 		return drv_not_offered(driver, "provider", err);
-	*ret_provider = (struct sp_provider){ &provider_ops, sp_driver_ref(driver) };
+	*ret_provider = (struct sp_provider){&provider_ops, sp_driver_ref(driver)};
 	return 0;
 }

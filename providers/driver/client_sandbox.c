@@ -34,9 +34,8 @@ static int put_command(struct sp_buf *params, const struct drv_sandbox *sandbox,
 static int take_output(struct drv_sandbox *sandbox, const char *method, cJSON *json,
 		       struct sp_exec_result *ret_result, struct sp_error *err)
 {
-	return drv_get_output(json, ret_result, err) ?
-		       drv_nonsense(sandbox->driver, method, err) :
-		       0;
+	return drv_get_output(json, ret_result, err) ? drv_nonsense(sandbox->driver, method, err)
+						     : 0;
 }
 
 static int sandbox_exec(void *self, const struct sp_exec_options *options,
@@ -64,8 +63,9 @@ static int sandbox_spawn(void *self, const struct sp_exec_options *options,
 	if (!rc)
 		rc = drv_call_for(sandbox->driver, "sandbox/spawn", &params, options->cancel,
 				  &result, err);
-	return rc ? rc : drv_make_process(sandbox->driver, "sandbox/spawn", result,
-					  options->cancel, ret_process, err);
+	return rc ? rc
+		  : drv_make_process(sandbox->driver, "sandbox/spawn", result, options->cancel,
+				     ret_process, err);
 }
 
 /* ---- Files ---- */
@@ -199,7 +199,7 @@ static int fs_lstat(void *self, const char *path, struct sp_stat *ret_stat,
 	    drv_get_range(result, "mode", 0, UINT32_MAX, &mode, err) ||
 	    drv_get_range(result, "size", 0, INT64_MAX, &size, err))
 		return drv_nonsense(sandbox->driver, "fs/lstat", err);
-	*ret_stat = (struct sp_stat){ (enum sp_file_type)type, (uint32_t)mode, (uint64_t)size };
+	*ret_stat = (struct sp_stat){(enum sp_file_type)type, (uint32_t)mode, (uint64_t)size};
 	return 0;
 }
 
@@ -262,8 +262,8 @@ static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_ca
 
 	begin(&params, sandbox);
 	rc = drv_call_for(sandbox->driver, "sandbox/fork", &params, cancel, &result, err);
-	return rc ? rc : drv_make_sandbox(sandbox->driver, "sandbox/fork", result, ret_sandbox,
-					  err);
+	return rc ? rc
+		  : drv_make_sandbox(sandbox->driver, "sandbox/fork", result, ret_sandbox, err);
 }
 
 static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_port,
@@ -281,7 +281,8 @@ static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_p
 	rc = drv_call_for(sandbox->driver, "sandbox/port_connect", &params, cancel, &result, err);
 	if (rc)
 		return rc;
-	if (drv_get_text(result, "url", &url, err) || drv_get_text_opt(result, "token", &token, err))
+	if (drv_get_text(result, "url", &url, err) ||
+	    drv_get_text_opt(result, "token", &token, err))
 		return drv_nonsense(sandbox->driver, "sandbox/port_connect", err);
 	rc = copy(url, &made.url, err);
 	if (!rc)
@@ -299,10 +300,9 @@ static int put_git(struct sp_buf *params, const struct sp_git_options *options,
 	const struct {
 		const char *name, *text;
 	} rows[] = {
-		{ "verb", options->verb },   { "dir", options->dir },
-		{ "url", options->url },     { "ref", options->ref },
-		{ "message", options->message }, { "user", options->user },
-		{ "token", options->token },
+	    {"verb", options->verb},   {"dir", options->dir},	      {"url", options->url},
+	    {"ref", options->ref},     {"message", options->message}, {"user", options->user},
+	    {"token", options->token},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
@@ -327,8 +327,8 @@ static int sandbox_git(void *self, const struct sp_git_options *options,
 	begin(&params, sandbox);
 	rc = put_git(&params, options, err);
 	if (!rc)
-		rc = drv_call_for(sandbox->driver, "sandbox/git", &params, options->cancel,
-				  &result, err);
+		rc = drv_call_for(sandbox->driver, "sandbox/git", &params, options->cancel, &result,
+				  err);
 	return rc ? rc : take_output(sandbox, "sandbox/git", result, ret_result, err);
 }
 
@@ -365,9 +365,9 @@ static int sandbox_timeline(void *self, struct sp_bytes *ret_texts, struct sp_ca
 		return rc;
 	if (read_commands(result, &texts, err))
 		return drv_nonsense(sandbox->driver, "sandbox/timeline", err);
-	return sp_buf_take_bytes(&texts, ret_texts) ?
-		       sp_error_set(err, SP_INTERNAL, "out of memory") :
-		       0;
+	return sp_buf_take_bytes(&texts, ret_texts)
+		   ? sp_error_set(err, SP_INTERNAL, "out of memory")
+		   : 0;
 }
 
 static int sandbox_destroy(void *self, struct sp_cancel *cancel, struct sp_error *err)
@@ -408,27 +408,27 @@ static void sandbox_close(void *self)
 }
 
 static const struct sp_sandbox_ops sandbox_ops = {
-	.version = SP_SANDBOX_VERSION,
-	.id = sandbox_id,
-	.workspace_root = sandbox_workspace_root,
-	.exec = sandbox_exec,
-	.spawn = sandbox_spawn,
-	.fs_read = fs_read,
-	.fs_write = fs_write,
-	.fs_list = fs_list,
-	.fs_mkdir = fs_mkdir,
-	.fs_remove = fs_remove,
-	.fs_rename = fs_rename,
-	.fs_exists = fs_exists,
-	.fs_lstat = fs_lstat,
-	.env_set = sandbox_env_set,
-	.snapshot = sandbox_snapshot,
-	.fork = sandbox_fork,
-	.port_connect = sandbox_port_connect,
-	.git = sandbox_git,
-	.timeline = sandbox_timeline,
-	.destroy = sandbox_destroy,
-	.close = sandbox_close,
+    .version = SP_SANDBOX_VERSION,
+    .id = sandbox_id,
+    .workspace_root = sandbox_workspace_root,
+    .exec = sandbox_exec,
+    .spawn = sandbox_spawn,
+    .fs_read = fs_read,
+    .fs_write = fs_write,
+    .fs_list = fs_list,
+    .fs_mkdir = fs_mkdir,
+    .fs_remove = fs_remove,
+    .fs_rename = fs_rename,
+    .fs_exists = fs_exists,
+    .fs_lstat = fs_lstat,
+    .env_set = sandbox_env_set,
+    .snapshot = sandbox_snapshot,
+    .fork = sandbox_fork,
+    .port_connect = sandbox_port_connect,
+    .git = sandbox_git,
+    .timeline = sandbox_timeline,
+    .destroy = sandbox_destroy,
+    .close = sandbox_close,
 };
 
 int drv_make_sandbox(struct sp_driver *driver, const char *method, const cJSON *result,
@@ -453,7 +453,7 @@ int drv_make_sandbox(struct sp_driver *driver, const char *method, const cJSON *
 	sandbox->next = driver->sandboxes;
 	driver->sandboxes = sandbox;
 	pthread_mutex_unlock(&driver->lock);
-	*ret_sandbox = (struct sp_sandbox){ &sandbox_ops, sandbox };
+	*ret_sandbox = (struct sp_sandbox){&sandbox_ops, sandbox};
 	return 0;
 }
 

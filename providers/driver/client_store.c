@@ -40,12 +40,12 @@ static int check_record(const struct sp_record *record, struct sp_error *err)
 	const struct {
 		const char *what, *text;
 	} rows[] = {
-		{ "the key", record->key },
-		{ "provider", record->provider },
-		{ "provider_sandbox_id", record->provider_sandbox_id },
-		{ "latest_snapshot_id", record->latest_snapshot_id },
-		{ "thread_id", record->thread_id },
-		{ "latest_run_id", record->latest_run_id },
+	    {"the key", record->key},
+	    {"provider", record->provider},
+	    {"provider_sandbox_id", record->provider_sandbox_id},
+	    {"latest_snapshot_id", record->latest_snapshot_id},
+	    {"thread_id", record->thread_id},
+	    {"latest_run_id", record->latest_run_id},
 	};
 	int rc = 0;
 
@@ -86,18 +86,18 @@ static void store_close(void *self)
 }
 
 static const struct sp_store_ops store_ops = {
-	.version = SP_STORE_VERSION,
-	.capabilities = store_capabilities,
-	.get = store_get,
-	.upsert = store_upsert,
-	.del = store_del,
-	.close = store_close,
+    .version = SP_STORE_VERSION,
+    .capabilities = store_capabilities,
+    .get = store_get,
+    .upsert = store_upsert,
+    .del = store_del,
+    .close = store_close,
 };
 
 int sp_driver_store(struct sp_driver *driver, struct sp_store *ret_store, struct sp_error *err)
 {
 	if (!driver->has_store)
 		return drv_not_offered(driver, "store", err);
-	*ret_store = (struct sp_store){ &store_ops, sp_driver_ref(driver) };
+	*ret_store = (struct sp_store){&store_ops, sp_driver_ref(driver)};
 	return 0;
 }

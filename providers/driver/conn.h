@@ -123,7 +123,7 @@ void drv_post(struct sp_driver *driver, const char *method, struct sp_buf *param
 int drv_nonsense(struct sp_driver *driver, const char *method, struct sp_error *err);
 /* Breaks the driver, if it is not broken yet; every call ends. */
 void drv_break(struct sp_driver *driver, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* Has the cancel told to the driver by handle until it is unwatched; NULL without memory. */
 struct drv_watch *drv_watch(struct sp_driver *driver, struct sp_cancel *cancel, const char *kind,
@@ -160,7 +160,8 @@ void drv_leases_done(struct sp_driver *driver);
  * when it is not asked), TERM, the grace again, KILL.
  */
 void drv_end(struct sp_driver *driver, bool ask);
-/* KILLs whatever carries the driver's group, descent or mark, walk after walk until none is left. */
+/* KILLs whatever carries the driver's group, descent or mark, walk after walk until none is left.
+ */
 void drv_kill_tree(struct sp_driver *driver);
 /* Reads what there is on standard error; closes it at its end. With the lock held. */
 void drv_drain_err(struct sp_driver *driver);

@@ -11,11 +11,26 @@ static const struct {
 	const char *name;
 	size_t offset;
 } flags[] = {
-#define FLAG(member) { #member, offsetof(struct sp_capabilities, member) }
-	FLAG(fs), FLAG(exec), FLAG(env), FLAG(ports), FLAG(background_processes),
-	FLAG(writable_stdin), FLAG(killable_processes), FLAG(snapshots), FLAG(network_policy),
-	FLAG(durable_filesystem), FLAG(fork), FLAG(exit_reaps_group), FLAG(suspension),
-	FLAG(atomic_write), FLAG(snapshot_lock), FLAG(follow),
+#define FLAG(member)                                                                               \
+	{                                                                                          \
+#member, offsetof(struct sp_capabilities, member)                                  \
+	}
+    FLAG(fs),
+    FLAG(exec),
+    FLAG(env),
+    FLAG(ports),
+    FLAG(background_processes),
+    FLAG(writable_stdin),
+    FLAG(killable_processes),
+    FLAG(snapshots),
+    FLAG(network_policy),
+    FLAG(durable_filesystem),
+    FLAG(fork),
+    FLAG(exit_reaps_group),
+    FLAG(suspension),
+    FLAG(atomic_write),
+    FLAG(snapshot_lock),
+    FLAG(follow),
 #undef FLAG
 };
 
@@ -23,8 +38,8 @@ static const struct {
 	const char *name;
 	unsigned bit;
 } kinds[] = {
-	{ "filesystem", SP_SNAPSHOT_FILESYSTEM },
-	{ "runtime", SP_SNAPSHOT_RUNTIME },
+    {"filesystem", SP_SNAPSHOT_FILESYSTEM},
+    {"runtime", SP_SNAPSHOT_RUNTIME},
 };
 
 static bool *flag_of(const struct sp_capabilities *caps, size_t offset)
@@ -59,16 +74,17 @@ void drv_put_capabilities(struct sp_buf *out, const struct sp_capabilities *caps
 static int get_signals(const cJSON *json, uint64_t *ret, struct sp_error *err)
 {
 	const cJSON *list = NULL, *at;
-	int rc = cJSON_GetObjectItemCaseSensitive(json, "signals") ?
-			 drv_get_array(json, "signals", &list, err) :
-			 0;
+	int rc = cJSON_GetObjectItemCaseSensitive(json, "signals")
+		     ? drv_get_array(json, "signals", &list, err)
+		     : 0;
 
 	cJSON_ArrayForEach(at, list)
 	{
 		if (!cJSON_IsNumber(at) || at->valuedouble < 1 || at->valuedouble > 63 ||
 		    at->valuedouble != at->valueint)
-			return sp_error_set(err, SP_INVALID,
-					    "its member \"signals\" is not of numbers from 1 to 63");
+			return sp_error_set(
+			    err, SP_INVALID,
+			    "its member \"signals\" is not of numbers from 1 to 63");
 		*ret |= SP_SIGNAL_BIT(at->valueint);
 	}
 	return rc;
@@ -87,16 +103,17 @@ static unsigned kind_bit(const cJSON *item)
 static int get_kinds(const cJSON *json, unsigned *ret, struct sp_error *err)
 {
 	const cJSON *list = NULL, *at;
-	int rc = cJSON_GetObjectItemCaseSensitive(json, "snapshot_kinds") ?
-			 drv_get_array(json, "snapshot_kinds", &list, err) :
-			 0;
+	int rc = cJSON_GetObjectItemCaseSensitive(json, "snapshot_kinds")
+		     ? drv_get_array(json, "snapshot_kinds", &list, err)
+		     : 0;
 
 	cJSON_ArrayForEach(at, list)
 	{
 		if (!kind_bit(at))
-			return sp_error_set(err, SP_INVALID,
-					    "its member \"snapshot_kinds\" is not of \"filesystem\" "
-					    "and \"runtime\"");
+			return sp_error_set(
+			    err, SP_INVALID,
+			    "its member \"snapshot_kinds\" is not of \"filesystem\" "
+			    "and \"runtime\"");
 		*ret |= kind_bit(at);
 	}
 	return rc;
@@ -131,9 +148,9 @@ int drv_get_capabilities(cJSON *json, struct sp_capabilities *ret, char **ret_me
 {
 	struct sp_capabilities caps = SP_CAPABILITIES_INIT;
 	char *memory_dir SP_FREE = NULL;
-	int rc = cJSON_IsObject(json) ? 0 :
-					sp_error_set(err, SP_INVALID,
-						     "it lacks the member \"capabilities\"");
+	int rc = cJSON_IsObject(json)
+		     ? 0
+		     : sp_error_set(err, SP_INVALID, "it lacks the member \"capabilities\"");
 
 	for (size_t i = 0; !rc && i < SP_COUNT(flags); i++)
 		rc = drv_get_bool_opt(json, flags[i].name, flag_of(&caps, flags[i].offset), err);

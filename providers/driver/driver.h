@@ -44,7 +44,10 @@ struct sp_driver_options {
 	const char *trace_path;
 };
 
-#define SP_DRIVER_OPTIONS_INIT { .version = SP_DRIVER_OPTIONS_VERSION }
+#define SP_DRIVER_OPTIONS_INIT                                                                     \
+	{                                                                                          \
+		.version = SP_DRIVER_OPTIONS_VERSION                                               \
+	}
 
 /*
  * Starts and initialises. Whatever goes wrong until then is the answer, with the driver's last

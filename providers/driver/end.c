@@ -40,9 +40,9 @@ bool drv_await_end(struct sp_driver *driver, uint64_t ms)
 
 	while ((left = sp_until_ms(deadline)) > 0) {
 		struct pollfd fds[3] = {
-			{ .fd = driver->child.pidfd, .events = POLLIN },
-			{ .fd = driver->out, .events = POLLIN },
-			{ .fd = driver->err, .events = POLLIN },
+		    {.fd = driver->child.pidfd, .events = POLLIN},
+		    {.fd = driver->out, .events = POLLIN},
+		    {.fd = driver->err, .events = POLLIN},
 		};
 
 		if (poll(fds, 3, left) <= 0)
@@ -157,7 +157,7 @@ static void find_tree(struct sp_driver *driver, struct pids *tree)
 
 void drv_kill_tree(struct sp_driver *driver)
 {
-	struct pids tree = { NULL, 0, 0 };
+	struct pids tree = {NULL, 0, 0};
 
 	if (driver->child.pid <= 0)
 		return;

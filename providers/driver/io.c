@@ -50,10 +50,11 @@ static void refuse_request(struct sp_driver *driver, const cJSON *id)
 	struct sp_buf frame SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	char *text SP_FREE = cJSON_PrintUnformatted(id);
 
-	sp_buf_addf(&frame,
-		    "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-2,\"message\":\"the client "
-		    "takes no requests\"}}\n",
-		    text ? text : "null");
+	sp_buf_addf(
+	    &frame,
+	    "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-2,\"message\":\"the client "
+	    "takes no requests\"}}\n",
+	    text ? text : "null");
 	pthread_mutex_lock(&driver->lock);
 	if (!frame.error && !driver->broken)
 		drv_send(driver, &frame);
@@ -99,15 +100,16 @@ static void take_answer(struct sp_driver *driver, cJSON **message)
 		drv_break(driver, "sent an answer with %s of \"result\" and \"error\"",
 			  error ? "both" : "none");
 	} else if (!sp_json_int(*message, "id", &id)) {
-		drv_break(driver, error ? "could not read what it was sent: %.200s" :
-					  "sent an answer without the id of its request",
+		drv_break(driver,
+			  error ? "could not read what it was sent: %.200s"
+				: "sent an answer without the id of its request",
 			  text ? text : "it gave no reason");
 	} else if (!hand_over(driver, id, message)) {
 		bool asked = id >= 1 && id <= driver->last_id;
 
 		drv_break(driver,
-			  asked ? "answered the id %" PRId64 " twice" :
-				  "answered the id %" PRId64 ", which nobody asked",
+			  asked ? "answered the id %" PRId64 " twice"
+				: "answered the id %" PRId64 ", which nobody asked",
 			  id);
 	}
 }
@@ -116,17 +118,19 @@ static void take_answer(struct sp_driver *driver, cJSON **message)
 static void refuse_line(struct sp_driver *driver, const char *line, size_t len, const char *reason)
 {
 	struct sp_buf quote SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct sp_utf8_decoder decoder = { .n_held = 0 };
+	struct sp_utf8_decoder decoder = {.n_held = 0};
 
 	if (!len || *line == '{') {
-		drv_break(driver, "sent a line that is no message: %s", len ? reason : "it is empty");
+		drv_break(driver, "sent a line that is no message: %s",
+			  len ? reason : "it is empty");
 		return;
 	}
 	sp_utf8_decode(&decoder, line, len < QUOTE_MAX ? len : QUOTE_MAX, &quote);
-	drv_break(driver,
-		  "printed a line that is no message (standard output belongs to the protocol; print "
-		  "to standard error): \"%s\"%s",
-		  sp_buf_str(&quote), len > QUOTE_MAX ? "…" : "");
+	drv_break(
+	    driver,
+	    "printed a line that is no message (standard output belongs to the protocol; print "
+	    "to standard error): \"%s\"%s",
+	    sp_buf_str(&quote), len > QUOTE_MAX ? "…" : "");
 }
 
 void drv_dispatch(struct sp_driver *driver, const char *line, size_t len)
@@ -164,7 +168,7 @@ static void dispatch_lines(struct sp_driver *driver)
 static void describe_end(struct sp_driver *driver, const char *otherwise)
 {
 	const char *within = drv_lines_left(&driver->lines) ? " in the middle of a line" : "";
-	siginfo_t info = { 0 };
+	siginfo_t info = {0};
 
 	if (driver->attached || !drv_await_end(driver, LAST_WORDS_MS) ||
 	    waitid(P_PIDFD, (id_t)driver->child.pidfd, &info, WEXITED | WNOWAIT))
@@ -188,8 +192,8 @@ static bool read_lines(struct sp_driver *driver)
 	else if (rc == -ENOBUFS)
 		drv_break(driver, "sent a line of more than %zu bytes", DRV_MAX_FRAME);
 	else
-		describe_end(driver, driver->attached ? "closed the connection" :
-							"closed its standard output");
+		describe_end(driver, driver->attached ? "closed the connection"
+						      : "closed its standard output");
 	return rc > 0;
 }
 
@@ -255,19 +259,19 @@ static void collect(struct sp_driver *driver, struct waiting *w)
 	if (!make_room(w, n ? n : 1))
 		abort();
 	w->n_watches = 0;
-	w->fds[AT_WAKE] = (struct pollfd){ .fd = driver->wake, .events = POLLIN };
-	w->fds[AT_OUT] = (struct pollfd){ .fd = driver->out, .events = POLLIN };
-	w->fds[AT_ERR] = (struct pollfd){ .fd = driver->err, .events = POLLIN };
-	w->fds[AT_IN] = (struct pollfd){ .fd = driver->in,
-					 .events = driver->outgoing.len ? POLLOUT : 0 };
-	w->fds[AT_PID] = (struct pollfd){ .fd = driver->child.pidfd, .events = POLLIN };
+	w->fds[AT_WAKE] = (struct pollfd){.fd = driver->wake, .events = POLLIN};
+	w->fds[AT_OUT] = (struct pollfd){.fd = driver->out, .events = POLLIN};
+	w->fds[AT_ERR] = (struct pollfd){.fd = driver->err, .events = POLLIN};
+	w->fds[AT_IN] =
+	    (struct pollfd){.fd = driver->in, .events = driver->outgoing.len ? POLLOUT : 0};
+	w->fds[AT_PID] = (struct pollfd){.fd = driver->child.pidfd, .events = POLLIN};
 	for (const struct drv_watch *at = driver->watches; at; at = at->next) {
 		if (at->fired)
 			continue;
 		w->watches[w->n_watches] = at;
 		w->cancels[w->n_watches] = sp_cancel_ref(at->cancel);
 		w->fds[N_FIXED + w->n_watches++] =
-			(struct pollfd){ .fd = sp_cancel_fd(at->cancel), .events = POLLIN };
+		    (struct pollfd){.fd = sp_cancel_fd(at->cancel), .events = POLLIN};
 	}
 }
 
@@ -297,8 +301,8 @@ static void look_at_input(struct sp_driver *driver, short revents)
 	}
 	/* A socket tells of its end by what is read from it. */
 	if (!open || (revents & (POLLERR | POLLHUP) && !driver->attached))
-		describe_end(driver, driver->attached ? "closed the connection" :
-							"closed its standard input");
+		describe_end(driver, driver->attached ? "closed the connection"
+						      : "closed its standard input");
 }
 
 static void handle(struct sp_driver *driver, struct waiting *w)
@@ -343,7 +347,7 @@ static void check_start(struct sp_driver *driver)
 void *drv_io_main(void *arg)
 {
 	struct sp_driver *driver = arg;
-	struct waiting w = { .size = 0 };
+	struct waiting w = {.size = 0};
 
 	while (!is_over(driver, &w)) {
 		uint64_t deadline = driver->start_deadline;

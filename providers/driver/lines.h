@@ -15,7 +15,10 @@ struct drv_lines {
 };
 
 /* `ceiling` counts the newline. */
-#define DRV_LINES_INIT(ceiling) { .buf = SP_BUF_INIT(ceiling) }
+#define DRV_LINES_INIT(ceiling)                                                                    \
+	{                                                                                          \
+		.buf = SP_BUF_INIT(ceiling)                                                        \
+	}
 
 /*
  * Reads what is there, once. 1; 0 at the end; -EAGAIN; -ENOBUFS when a line passes the ceiling;

@@ -26,8 +26,8 @@
 
 /* Every driver gets these where they are set (PROTOCOL.md, section 12). */
 static const char *const standing[] = {
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
-	"SANDPROOF_TIME_SCALE",
+    "PATH", "HOME",   "USER", "LOGNAME", "SHELL",
+    "LANG", "LC_ALL", "TZ",   "TMPDIR",	 "SANDPROOF_TIME_SCALE",
 };
 
 /* ---- A program ---- */
@@ -70,7 +70,8 @@ static char **make_environment(struct sp_driver *driver, const struct sp_driver_
 		good = good && add_variable(list, &n, names[i]);
 	sp_random_id(driver->mark, sizeof(driver->mark) - 1);
 	if (options->shared_folder) {
-		good = good && asprintf(&list[n], "SANDPROOF_SHARED=%s", options->shared_folder) >= 0;
+		good =
+		    good && asprintf(&list[n], "SANDPROOF_SHARED=%s", options->shared_folder) >= 0;
 		n += good;
 	}
 	good = good && asprintf(&list[n], "SANDPROOF_DRIVER=%s", driver->mark) >= 0;
@@ -110,9 +111,9 @@ static int start_program(struct sp_driver *driver, const struct sp_driver_option
 
 static int open_socket(const struct sp_driver_options *options, struct sp_error *err)
 {
-	struct sockaddr_un local = { .sun_family = AF_UNIX };
-	struct sockaddr_in loopback = { .sin_family = AF_INET,
-					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un local = {.sun_family = AF_UNIX};
+	struct sockaddr_in loopback = {.sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	bool is_local = options->unix_path != NULL;
 	const char *shown = is_local ? options->unix_path : options->tcp;
 	const int one = 1;
@@ -152,8 +153,7 @@ static int attach(struct sp_driver *driver, const struct sp_driver_options *opti
 int drv_start(struct sp_driver *driver, const struct sp_driver_options *options,
 	      struct sp_error *err)
 {
-	int rc = options->argv ? start_program(driver, options, err) :
-				 attach(driver, options, err);
+	int rc = options->argv ? start_program(driver, options, err) : attach(driver, options, err);
 
 	if (rc)
 		return rc;
@@ -200,9 +200,8 @@ static int get_provider(struct sp_driver *driver, cJSON *json, struct sp_error *
 		return rc;
 	rc = drv_get_text(section, "name", &name, err);
 	if (!rc)
-		rc = drv_get_capabilities(
-			cJSON_GetObjectItemCaseSensitive(section, "capabilities"),
-			&driver->provider, &driver->memory_dir, err);
+		rc = drv_get_capabilities(cJSON_GetObjectItemCaseSensitive(section, "capabilities"),
+					  &driver->provider, &driver->memory_dir, err);
 	if (rc)
 		return rc;
 	driver->provider_name = strdup(name);
@@ -389,7 +388,7 @@ int sp_driver_open(const struct sp_driver_options *options, struct sp_driver **r
 		rc = drv_start(driver, options, err);
 	if (!rc && !driver->attached)
 		driver->start_deadline =
-			sp_deadline_ms(options->start_ms ? options->start_ms : START_MS);
+		    sp_deadline_ms(options->start_ms ? options->start_ms : START_MS);
 	if (!rc && pthread_create(&driver->io, NULL, drv_io_main, driver))
 		rc = sp_error_set(err, SP_INTERNAL, "no thread for the driver");
 	driver->io_started = !rc;

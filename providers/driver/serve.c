@@ -12,8 +12,8 @@
 #define STACK_SIZE ((size_t)512 * 1024)
 
 static const struct serve_method *const tables[] = {
-	serve_provider_methods, serve_sandbox_methods, serve_process_methods,
-	serve_store_methods,	serve_journal_methods,
+    serve_provider_methods, serve_sandbox_methods, serve_process_methods,
+    serve_store_methods,    serve_journal_methods,
 };
 
 void serve_send(struct serve *serve, const struct sp_buf *frame)
@@ -406,7 +406,7 @@ static void *serve_main(void *arg)
 	bool goes_on = true;
 
 	while (goes_on) {
-		struct taken taken = { NULL, NULL };
+		struct taken taken = {NULL, NULL};
 		bool has_reader = false;
 
 		pthread_mutex_lock(&serve->turn);
@@ -445,17 +445,17 @@ static void close_handles(struct serve *serve)
 int sp_serve(int in, int out, const struct sp_serve_offer *offer, struct sp_error *err)
 {
 	struct serve serve = {
-		.offer = offer,
-		.in = in,
-		.out = out,
-		.max_frame = DRV_MAX_FRAME,
-		.turn = PTHREAD_MUTEX_INITIALIZER,
-		.writing = PTHREAD_MUTEX_INITIALIZER,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER,
-		.lines = DRV_LINES_INIT(DRV_MAX_FRAME),
-		.threads = 1,
-		.idle = 1,
+	    .offer = offer,
+	    .in = in,
+	    .out = out,
+	    .max_frame = DRV_MAX_FRAME,
+	    .turn = PTHREAD_MUTEX_INITIALIZER,
+	    .writing = PTHREAD_MUTEX_INITIALIZER,
+	    .lock = PTHREAD_MUTEX_INITIALIZER,
+	    .changed = PTHREAD_COND_INITIALIZER,
+	    .lines = DRV_LINES_INIT(DRV_MAX_FRAME),
+	    .threads = 1,
+	    .idle = 1,
 	};
 
 	serve_main(&serve);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-	[SERVE_SANDBOX] = "sandbox",
-	[SERVE_PROCESS] = "process",
-	[SERVE_LEASE] = "lease",
-	[SERVE_READER] = "reader",
+    [SERVE_SANDBOX] = "sandbox",
+    [SERVE_PROCESS] = "process",
+    [SERVE_LEASE] = "lease",
+    [SERVE_READER] = "reader",
 };
 
 struct serve_handle *serve_handle_new(struct serve *serve, enum serve_kind kind)
@@ -56,8 +56,8 @@ int serve_handle_get(struct serve_call *call, const cJSON *params, enum serve_ki
 		call->handle->refs++;
 	pthread_mutex_unlock(&serve->lock);
 	*ret_handle = call->handle;
-	return call->handle ? 0 :
-			      sp_error_set(err, SP_INVALID, "there is no %s with the handle %.100s",
+	return call->handle ? 0
+			    : sp_error_set(err, SP_INVALID, "there is no %s with the handle %.100s",
 					   kinds[kind], name);
 }
 

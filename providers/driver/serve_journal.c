@@ -13,7 +13,10 @@ struct job {
 	struct sp_journal_options options;
 };
 
-#define JOB_INIT { NULL, NULL, NULL, NULL, SP_JOURNAL_OPTIONS_INIT }
+#define JOB_INIT                                                                                   \
+	{                                                                                          \
+		NULL, NULL, NULL, NULL, SP_JOURNAL_OPTIONS_INIT                                    \
+	}
 
 static void job_done(struct job *job)
 {
@@ -95,7 +98,7 @@ static int read_run(struct serve_call *call, cJSON *params, struct sp_buf *resul
 		    struct sp_error *err)
 {
 	struct job job SP_CLEANUP(job_done) = JOB_INIT;
-	struct sp_journal_reader reader = { NULL, NULL };
+	struct sp_journal_reader reader = {NULL, NULL};
 	struct serve_handle *handle;
 	uint64_t from = 0;
 	int rc = begin(call, params, true, &job, err);
@@ -224,8 +227,8 @@ static int remove_run(struct serve_call *call, cJSON *params, struct sp_buf *res
 	int rc = begin(call, params, true, &job, err);
 
 	(void)result;
-	return rc ? rc :
-		    job.journal->ops->remove(job.journal->self, job.sandbox, job.run_id,
+	return rc ? rc
+		  : job.journal->ops->remove(job.journal->self, job.sandbox, job.run_id,
 					     &job.options, err);
 }
 
@@ -267,8 +270,7 @@ static void put_need(const struct records *records, struct sp_buf *result)
 	const cJSON *at;
 
 	drv_put_open(result, "need", '[');
-	cJSON_ArrayForEach(at, records->need)
-		drv_put_text(result, NULL, at->valuestring);
+	cJSON_ArrayForEach(at, records->need) drv_put_text(result, NULL, at->valuestring);
 	sp_buf_addc(result, ']');
 }
 
@@ -319,7 +321,7 @@ static int sweep(struct serve_call *call, cJSON *params, struct sp_buf *result,
 	struct sp_journal_sweep_options options = SP_JOURNAL_SWEEP_OPTIONS_INIT;
 	struct sp_journal_sweep swept SP_CLEANUP(sp_journal_sweep_done) = SP_JOURNAL_SWEEP_INIT;
 	cJSON *need SP_CLEANUP(sp_json_done) = cJSON_CreateArray();
-	struct records records = { .call = call, .need = need };
+	struct records records = {.call = call, .need = need};
 	int rc = begin(call, params, false, &job, err);
 
 	if (!rc)
@@ -327,8 +329,8 @@ static int sweep(struct serve_call *call, cJSON *params, struct sp_buf *result,
 	if (!rc && !job.journal->ops->sweep)
 		rc = sp_error_set(err, SP_UNSUPPORTED, "the journal has no sweep");
 	if (!rc)
-		rc = job.journal->ops->sweep(job.journal->self, job.sandbox, &options,
-					     &job.options, &swept, err);
+		rc = job.journal->ops->sweep(job.journal->self, job.sandbox, &options, &job.options,
+					     &swept, err);
 	if (rc)
 		return rc;
 	if (cJSON_GetArraySize(need))
@@ -362,7 +364,7 @@ static int attach(struct serve_call *call, cJSON *params, struct sp_buf *result,
 		  struct sp_error *err)
 {
 	struct job job SP_CLEANUP(job_done) = JOB_INIT;
-	struct attach_record record = { .call = call };
+	struct attach_record record = {.call = call};
 	bool has_records = false;
 	int rc = begin(call, params, true, &job, err);
 
@@ -384,15 +386,15 @@ static int attach(struct serve_call *call, cJSON *params, struct sp_buf *result,
 }
 
 const struct serve_method serve_journal_methods[] = {
-	{ "journal/start", start },
-	{ "journal/read", read_run },
-	{ "journal/next", next },
-	{ "journal/close", close_reader },
-	{ "journal/probe", probe },
-	{ "journal/stderr_tail", stderr_tail },
-	{ "journal/list", list },
-	{ "journal/remove", remove_run },
-	{ "journal/attach", attach },
-	{ "journal/sweep", sweep },
-	{ NULL, NULL },
+    {"journal/start", start},
+    {"journal/read", read_run},
+    {"journal/next", next},
+    {"journal/close", close_reader},
+    {"journal/probe", probe},
+    {"journal/stderr_tail", stderr_tail},
+    {"journal/list", list},
+    {"journal/remove", remove_run},
+    {"journal/attach", attach},
+    {"journal/sweep", sweep},
+    {NULL, NULL},
 };

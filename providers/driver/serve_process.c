@@ -75,7 +75,7 @@ static int wait_exit(struct serve_call *call, cJSON *params, struct sp_buf *resu
 		     struct sp_error *err)
 {
 	struct sp_process *process;
-	struct sp_exit exit = { SP_EXITED, 0, 0 };
+	struct sp_exit exit = {SP_EXITED, 0, 0};
 	int rc = get(call, params, &process, err);
 
 	if (!rc)
@@ -99,8 +99,8 @@ static int call_signal(struct serve_call *call, cJSON *params, bool kills, struc
 		rc = drv_get_range(params, "signal", INT32_MIN, INT32_MAX, &signal, err);
 	if (rc)
 		return rc;
-	return kills ? sp_process_kill(process, (int)signal, call->cancel, err) :
-		       sp_process_signal(process, (int)signal, call->cancel, err);
+	return kills ? sp_process_kill(process, (int)signal, call->cancel, err)
+		     : sp_process_signal(process, (int)signal, call->cancel, err);
 }
 
 static int kill_process(struct serve_call *call, cJSON *params, struct sp_buf *result,
@@ -130,12 +130,8 @@ static int release(struct serve_call *call, cJSON *params, struct sp_buf *result
 }
 
 const struct serve_method serve_process_methods[] = {
-	{ "process/read", read_stream },
-	{ "process/write_stdin", write_stdin },
-	{ "process/close_stdin", close_stdin },
-	{ "process/wait", wait_exit },
-	{ "process/kill", kill_process },
-	{ "process/signal", signal_process },
-	{ "process/release", release },
-	{ NULL, NULL },
+    {"process/read", read_stream},	  {"process/write_stdin", write_stdin},
+    {"process/close_stdin", close_stdin}, {"process/wait", wait_exit},
+    {"process/kill", kill_process},	  {"process/signal", signal_process},
+    {"process/release", release},	  {NULL, NULL},
 };

@@ -54,8 +54,8 @@ static int make(struct serve_call *call, cJSON *params, bool restore, struct sp_
 	if (rc)
 		return rc;
 	options.cancel = call->cancel;
-	rc = restore ? sp_provider_restore(provider, snapshot, &options, &sandbox, err) :
-		       sp_provider_create(provider, &options, &sandbox, err);
+	rc = restore ? sp_provider_restore(provider, snapshot, &options, &sandbox, err)
+		     : sp_provider_create(provider, &options, &sandbox, err);
 	return rc ? rc : serve_put_sandbox(call->serve, &sandbox, result, err);
 }
 
@@ -136,11 +136,11 @@ static int list(struct serve_call *call, cJSON *params, struct sp_buf *result, s
 }
 
 const struct serve_method serve_provider_methods[] = {
-	{ "provider/create", create },
-	{ "provider/resume", resume },
-	{ "provider/restore", restore },
-	{ "provider/destroy", destroy },
-	{ "provider/snapshot_delete", snapshot_delete },
-	{ "provider/list", list },
-	{ NULL, NULL },
+    {"provider/create", create},
+    {"provider/resume", resume},
+    {"provider/restore", restore},
+    {"provider/destroy", destroy},
+    {"provider/snapshot_delete", snapshot_delete},
+    {"provider/list", list},
+    {NULL, NULL},
 };

@@ -25,7 +25,10 @@ struct command {
 	struct sp_exec_options options;
 };
 
-#define COMMAND_INIT { NULL, NULL, DRV_ENV_INIT, SP_EXEC_OPTIONS_INIT }
+#define COMMAND_INIT                                                                               \
+	{                                                                                          \
+		NULL, NULL, DRV_ENV_INIT, SP_EXEC_OPTIONS_INIT                                     \
+	}
 
 static void command_done(struct command *command)
 {
@@ -118,8 +121,7 @@ static int fs_write(struct serve_call *call, cJSON *params, struct sp_buf *resul
 	(void)result;
 	if (!rc)
 		rc = drv_get_bytes(params, "data", &bytes, err);
-	return rc ? rc :
-		    sp_sandbox_write(sandbox, path, bytes.data, bytes.len, call->cancel, err);
+	return rc ? rc : sp_sandbox_write(sandbox, path, bytes.data, bytes.len, call->cancel, err);
 }
 
 static int fs_list(struct serve_call *call, cJSON *params, struct sp_buf *result,
@@ -200,7 +202,7 @@ static int fs_lstat(struct serve_call *call, cJSON *params, struct sp_buf *resul
 		    struct sp_error *err)
 {
 	struct sp_sandbox *sandbox;
-	struct sp_stat stat = { SP_FILE, 0, 0 };
+	struct sp_stat stat = {SP_FILE, 0, 0};
 	char *path SP_FREE = NULL;
 	int rc = get_path(call, params, "path", &sandbox, &path, err);
 
@@ -287,10 +289,9 @@ static int git(struct serve_call *call, cJSON *params, struct sp_buf *result, st
 	const struct {
 		const char *name, **text;
 	} rows[] = {
-		{ "verb", &options.verb },	 { "dir", &options.dir },
-		{ "url", &options.url },	 { "ref", &options.ref },
-		{ "message", &options.message }, { "user", &options.user },
-		{ "token", &options.token },
+	    {"verb", &options.verb},   {"dir", &options.dir},	      {"url", &options.url},
+	    {"ref", &options.ref},     {"message", &options.message}, {"user", &options.user},
+	    {"token", &options.token},
 	};
 	int rc = get(call, params, &sandbox, err);
 
@@ -350,23 +351,23 @@ static int close_sandbox(struct serve_call *call, cJSON *params, struct sp_buf *
 }
 
 const struct serve_method serve_sandbox_methods[] = {
-	{ "sandbox/exec", exec },
-	{ "sandbox/spawn", spawn },
-	{ "sandbox/env_set", env_set },
-	{ "sandbox/snapshot", snapshot },
-	{ "sandbox/fork", fork_sandbox },
-	{ "sandbox/port_connect", port_connect },
-	{ "sandbox/git", git },
-	{ "sandbox/timeline", timeline },
-	{ "sandbox/destroy", destroy },
-	{ "sandbox/close", close_sandbox },
-	{ "fs/read", fs_read },
-	{ "fs/write", fs_write },
-	{ "fs/list", fs_list },
-	{ "fs/mkdir", fs_mkdir },
-	{ "fs/remove", fs_remove },
-	{ "fs/rename", fs_rename },
-	{ "fs/exists", fs_exists },
-	{ "fs/lstat", fs_lstat },
-	{ NULL, NULL },
+    {"sandbox/exec", exec},
+    {"sandbox/spawn", spawn},
+    {"sandbox/env_set", env_set},
+    {"sandbox/snapshot", snapshot},
+    {"sandbox/fork", fork_sandbox},
+    {"sandbox/port_connect", port_connect},
+    {"sandbox/git", git},
+    {"sandbox/timeline", timeline},
+    {"sandbox/destroy", destroy},
+    {"sandbox/close", close_sandbox},
+    {"fs/read", fs_read},
+    {"fs/write", fs_write},
+    {"fs/list", fs_list},
+    {"fs/mkdir", fs_mkdir},
+    {"fs/remove", fs_remove},
+    {"fs/rename", fs_rename},
+    {"fs/exists", fs_exists},
+    {"fs/lstat", fs_lstat},
+    {NULL, NULL},
 };

@@ -45,8 +45,8 @@ static int upsert(struct serve_call *call, cJSON *params, struct sp_buf *result,
 				    err);
 	if (!rc)
 		rc = drv_get_uint_opt(params, "fence", &fence, err);
-	return rc ? rc :
-		    sp_store_upsert(store, &record,
+	return rc ? rc
+		  : sp_store_upsert(store, &record,
 				    cJSON_HasObjectItem(params, "fence") ? &fence : NULL,
 				    call->cancel, err);
 }
@@ -113,10 +113,6 @@ static int release(struct serve_call *call, cJSON *params, struct sp_buf *result
 }
 
 const struct serve_method serve_store_methods[] = {
-	{ "store/get", get },
-	{ "store/upsert", upsert },
-	{ "store/delete", del },
-	{ "lock/acquire", acquire },
-	{ "lock/release", release },
-	{ NULL, NULL },
+    {"store/get", get},	       {"store/upsert", upsert},  {"store/delete", del},
+    {"lock/acquire", acquire}, {"lock/release", release}, {NULL, NULL},
 };

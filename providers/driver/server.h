@@ -88,6 +88,7 @@ struct serve {
 typedef int (*serve_fn)(struct serve_call *call, cJSON *params, struct sp_buf *result,
 			struct sp_error *err);
 
+/* One row of a table of methods. */
 struct serve_method {
 	const char *name;
 	serve_fn fn;

@@ -78,8 +78,7 @@ static void learn(struct drv_trace *trace, const char *line, size_t len)
 	body = cJSON_GetObjectItemCaseSensitive(message, "params");
 	if (!body)
 		body = cJSON_GetObjectItemCaseSensitive(message, "result");
-	cJSON_ArrayForEach(at, cJSON_GetObjectItemCaseSensitive(body, "env"))
-		add_secret(trace, at);
+	cJSON_ArrayForEach(at, cJSON_GetObjectItemCaseSensitive(body, "env")) add_secret(trace, at);
 	add_secret(trace, cJSON_GetObjectItemCaseSensitive(body, "token"));
 }
 

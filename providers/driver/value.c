@@ -12,19 +12,18 @@
 /* 2^53 - 1: beyond it a JSON number is not the same for everybody. */
 #define MAX_EXACT INT64_C(9007199254740991)
 
-const char *const drv_networks[] = { "default", "allow", "deny", NULL };
-const char *const drv_file_types[] = { "file", "dir", "symlink", "other", NULL };
-const char *const drv_streams[] = { "stdout", "stderr", NULL };
-const char *const drv_exit_hows[] = { "exited", "signalled", "killed", "aborted", "timed-out",
-				      NULL };
-const char *const drv_reaches[] = { "none", "group", "session", "tree", NULL };
-const char *const drv_outputs[] = { "bytes", "utf8", NULL };
-const char *const drv_strategies[] = { "auto", "follow", "poll", NULL };
-const char *const drv_states[] = { "producing", "finished", "unknown", NULL };
-const char *const drv_record_states[] = { "absent", "open", "terminal", "error", NULL };
-const char *const drv_fates[] = { "deleted",	     "undecodable", "record-error",  "not-finished",
-				  "age-unavailable", "age-missing", "too-recent",    "delete-failed",
-				  "max-deletes",     NULL };
+const char *const drv_networks[] = {"default", "allow", "deny", NULL};
+const char *const drv_file_types[] = {"file", "dir", "symlink", "other", NULL};
+const char *const drv_streams[] = {"stdout", "stderr", NULL};
+const char *const drv_exit_hows[] = {"exited", "signalled", "killed", "aborted", "timed-out", NULL};
+const char *const drv_reaches[] = {"none", "group", "session", "tree", NULL};
+const char *const drv_outputs[] = {"bytes", "utf8", NULL};
+const char *const drv_strategies[] = {"auto", "follow", "poll", NULL};
+const char *const drv_states[] = {"producing", "finished", "unknown", NULL};
+const char *const drv_record_states[] = {"absent", "open", "terminal", "error", NULL};
+const char *const drv_fates[] = {"deleted",	    "undecodable", "record-error", "not-finished",
+				 "age-unavailable", "age-missing", "too-recent",   "delete-failed",
+				 "max-deletes",	    NULL};
 
 /* ---- Writing ---- */
 
@@ -159,9 +158,9 @@ int drv_put_env(struct sp_buf *out, const char *name, const struct sp_env *env, 
 
 static int wrong(const char *name, const cJSON *item, const char *type, struct sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, item ? "its member \"%s\" is not %s" :
-						     "it lacks the member \"%s\" (%s)",
-			    name, type);
+	return sp_error_set(
+	    err, SP_INVALID,
+	    item ? "its member \"%s\" is not %s" : "it lacks the member \"%s\" (%s)", name, type);
 }
 
 static const cJSON *member(const cJSON *object, const char *name)
@@ -313,9 +312,9 @@ int drv_get_range(const cJSON *object, const char *name, int64_t min, int64_t ma
 
 int drv_get_bool(const cJSON *object, const char *name, bool *ret, struct sp_error *err)
 {
-	return sp_json_bool(object, name, ret) ?
-		       0 :
-		       wrong(name, member(object, name), "true or false", err);
+	return sp_json_bool(object, name, ret)
+		   ? 0
+		   : wrong(name, member(object, name), "true or false", err);
 }
 
 int drv_get_bool_opt(const cJSON *object, const char *name, bool *ret, struct sp_error *err)
@@ -431,11 +430,11 @@ int drv_get_error(const cJSON *error, struct sp_error *err)
 				    "its error lacks a code (an integer) or a message (text)");
 	code = code_of(number);
 	if (!code || (name && strcmp(name, sp_code_name(code))))
-		return sp_error_set(err, SP_PROTOCOL,
-				    "its error has the code %" PRId64 "%s%.40s, which means nothing "
-				    "here: %.300s",
-				    number, name ? " with the name " : "", name ? name : "",
-				    message);
+		return sp_error_set(
+		    err, SP_PROTOCOL,
+		    "its error has the code %" PRId64 "%s%.40s, which means nothing "
+		    "here: %.300s",
+		    number, name ? " with the name " : "", name ? name : "", message);
 	if (!err)
 		return code;
 	*err = (struct sp_error)SP_ERROR_INIT;
@@ -487,8 +486,8 @@ static int copy_text(const cJSON *json, const char *name, bool required, char **
 		     struct sp_error *err)
 {
 	const char *text = NULL;
-	int rc = required ? drv_get_text(json, name, &text, err) :
-			    drv_get_text_opt(json, name, &text, err);
+	int rc = required ? drv_get_text(json, name, &text, err)
+			  : drv_get_text_opt(json, name, &text, err);
 
 	if (!rc && text && !(*ret = strdup(text)))
 		rc = no_memory(err);
@@ -503,12 +502,12 @@ int drv_get_record(const cJSON *json, struct sp_record *ret, struct sp_error *er
 		bool required;
 		char **text;
 	} rows[] = {
-		{ "key", true, &record.key },
-		{ "provider", true, &record.provider },
-		{ "provider_sandbox_id", true, &record.provider_sandbox_id },
-		{ "latest_snapshot_id", false, &record.latest_snapshot_id },
-		{ "thread_id", true, &record.thread_id },
-		{ "latest_run_id", false, &record.latest_run_id },
+	    {"key", true, &record.key},
+	    {"provider", true, &record.provider},
+	    {"provider_sandbox_id", true, &record.provider_sandbox_id},
+	    {"latest_snapshot_id", false, &record.latest_snapshot_id},
+	    {"thread_id", true, &record.thread_id},
+	    {"latest_run_id", false, &record.latest_run_id},
 	};
 	int rc = cJSON_IsObject(json) ? 0 : wrong("record", json, "an object", err);
 

@@ -73,7 +73,10 @@ struct drv_env {
 	struct sp_env *items;
 	size_t len;
 };
-#define DRV_ENV_INIT { NULL, 0 }
+#define DRV_ENV_INIT                                                                               \
+	{                                                                                          \
+		NULL, 0                                                                            \
+	}
 int drv_get_env_opt(cJSON *object, const char *name, struct drv_env *ret, struct sp_error *err);
 void drv_env_done(struct drv_env *env);
 
@@ -83,16 +86,26 @@ void drv_env_done(struct drv_env *env);
 int drv_get_word(const cJSON *object, const char *name, const char *const *words, int absent,
 		 int *ret, struct sp_error *err);
 
-extern const char *const drv_networks[];      /* enum sp_network */
-extern const char *const drv_file_types[];    /* enum sp_file_type */
-extern const char *const drv_streams[];	      /* enum sp_stream less 1 */
-extern const char *const drv_exit_hows[];     /* enum sp_exit_how */
-extern const char *const drv_reaches[];	      /* enum sp_kill_reach */
-extern const char *const drv_outputs[];	      /* enum sp_output */
-extern const char *const drv_strategies[];    /* enum sp_journal_strategy */
-extern const char *const drv_states[];	      /* enum sp_journal_state */
-extern const char *const drv_record_states[]; /* enum sp_journal_record, then "error" */
-extern const char *const drv_fates[];	      /* enum sp_journal_fate */
+/* enum sp_network */
+extern const char *const drv_networks[];
+/* enum sp_file_type */
+extern const char *const drv_file_types[];
+/* enum sp_stream, less 1 */
+extern const char *const drv_streams[];
+/* enum sp_exit_how */
+extern const char *const drv_exit_hows[];
+/* enum sp_kill_reach */
+extern const char *const drv_reaches[];
+/* enum sp_output */
+extern const char *const drv_outputs[];
+/* enum sp_journal_strategy */
+extern const char *const drv_strategies[];
+/* enum sp_journal_state */
+extern const char *const drv_states[];
+/* enum sp_journal_record, then "error" */
+extern const char *const drv_record_states[];
+/* enum sp_journal_fate */
+extern const char *const drv_fates[];
 
 /* ---- Errors ---- */
 

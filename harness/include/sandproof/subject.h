@@ -41,10 +41,11 @@ const char *sp_subject_kind_name(enum sp_subject_kind kind);
 struct sp_health_ops {
 	unsigned version;
 	/*
-	 * 0, or a code with what was wrong since this was asked last (told once). `*ret_gone`: every
-	 * call fails from here on, so the subject has to be opened anew. Thread-safe.
+	 * 0, or a code with what was wrong since this was asked last (told once). `*ret_gone`:
+	 * every call fails from here on, so the subject has to be opened anew. Thread-safe.
 	 */
 	int (*check)(void *self, bool *ret_gone, struct sp_error *err);
+	/* Lets the back end go; the tables were closed before. */
 	void (*close)(void *self);
 };
 
