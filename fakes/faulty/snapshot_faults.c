@@ -61,6 +61,11 @@ static void failed_stays(struct sp_render_steps *steps)
 	steps->snapshot_cleans_up = false;
 }
 
+static void lost_stays(struct sp_render_steps *steps)
+{
+	steps->snapshot_finds_lost = false;
+}
+
 static void loses_policy(struct sp_render_steps *steps)
 {
 	steps->restore_sends_policy = false;
@@ -258,6 +263,9 @@ static const struct sp_fault faults[] = {
 	 "A snapshot that failed, or that nobody waits for, is left.",
 	 FAULT_LIST("field:S14", "contract:C126"), "snapshot.fail.capture", "snapshot.fail.abort",
 	 "snapshot.fail.dying"),
+    STEP(lost_stays, "snapshot-lost-answer-stays", "S8",
+	 "A snapshot whose answer was lost is not looked for.", FAULT_LIST("field:S14"),
+	 "snapshot.fail.lost-answer"),
     CALL(restores_empty, "snapshot-restores-empty", "S1", "A restore gives an empty sandbox.",
 	 FAULT_LIST("field:S07", "field:S10"), "snapshot.take.round-trip"),
     CALL(lock_claimed, "snapshot-lock-claimed", "S3",

@@ -174,6 +174,34 @@ int render_capture(struct render_core *core, const char *id, const char *name,
 		   enum sp_snapshot_kind kind, struct sp_cancel *cancel, char **ret_ref,
 		   struct sp_error *err);
 
+/* ---- snapshot_lost.c ---- */
+
+/* The newest snapshot of a sandbox's group at some time. */
+struct render_newest {
+	/* NULL: nobody could tell, and nothing can be found again. */
+	char *group;
+	/* "" when the group had none. */
+	char *snapshot;
+};
+
+/* What a snapshot was asked for with. Borrowed texts. */
+struct render_wish {
+	const char *sandbox;
+	const char *name;
+	const char *kind;
+};
+
+void render_newest_done(struct render_newest *newest);
+/* Looks at it; `ret_newest`, all NULL before, stays so where that fails. */
+void render_newest_look(struct render_core *core, const char *id, struct sp_cancel *cancel,
+			struct render_newest *ret_newest);
+/*
+ * Id of the one snapshot that is newer than `before` and is what was asked for, malloc'ed. NULL
+ * when there is none or more than one, or the service does not say.
+ */
+char *render_find_lost(struct render_core *core, const struct render_newest *before,
+		       const struct render_wish *wish);
+
 /* ---- mint.c: tokens ---- */
 
 struct render_grant {

@@ -1111,6 +1111,102 @@ Test(provider, options_are_checked)
 	}
 }
 
+/* What is not given comes of the environment; what is given beats it, and "" is nothing. */
+Test(provider, credentials_come_from_options_or_the_environment)
+{
+	static const struct {
+		const char *token, *owner, *env_token, *env_owner;
+		int rc;
+	} cases[] = {
+	    {NULL, NULL, KEY, OWNER, 0},	   {KEY, NULL, NULL, OWNER, 0},
+	    {NULL, OWNER, KEY, NULL, 0},	   {KEY, OWNER, "a b", "a b", 0},
+	    {NULL, NULL, KEY, NULL, SP_DENIED},	   {NULL, NULL, NULL, OWNER, SP_DENIED},
+	    {NULL, NULL, NULL, NULL, SP_DENIED},   {NULL, NULL, "", OWNER, SP_DENIED},
+	    {NULL, NULL, KEY, "", SP_DENIED},	   {NULL, NULL, "a b", OWNER, SP_INVALID},
+	    {"a b", OWNER, KEY, OWNER, SP_INVALID},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_render_options options = SP_RENDER_OPTIONS_INIT;
+		struct sp_provider provider = SP_PROVIDER_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		unsetenv("RENDER_API_KEY");
+		unsetenv("RENDER_WORKSPACE_ID");
+		if (cases[i].env_token)
+			setenv("RENDER_API_KEY", cases[i].env_token, 1);
+		if (cases[i].env_owner)
+			setenv("RENDER_WORKSPACE_ID", cases[i].env_owner, 1);
+		options.token = cases[i].token;
+		options.owner_id = cases[i].owner;
+		rc = sp_render_open(&options, &provider, &err);
+		cr_expect_eq(rc, cases[i].rc, "%zu: %s (%s)", i, sp_code_name(rc), err.message);
+		cr_expect_null(strstr(err.message, KEY));
+		sp_provider_done(&provider);
+	}
+}
+
+/* Item 33 of the contract, word for word, and what goes beyond. */
+static void check_declaration(const struct sp_capabilities *c, unsigned kind)
+{
+	const struct {
+		const char *name;
+		uint64_t is, want;
+	} fields[] = {
+	    {"fs", c->fs, true},
+	    {"exec", c->exec, true},
+	    {"env", c->env, true},
+	    {"background_processes", c->background_processes, true},
+	    {"killable_processes", c->killable_processes, true},
+	    {"snapshots", c->snapshots, true},
+	    {"network_policy", c->network_policy, true},
+	    {"durable_filesystem", c->durable_filesystem, true},
+	    {"ports", c->ports, false},
+	    {"writable_stdin", c->writable_stdin, false},
+	    {"fork", c->fork, false},
+	    {"kill_reach", c->kill_reach, SP_REACH_TREE},
+	    {"kill_grace_ms", c->kill_grace_ms, 2000},
+	    {"signals", c->signals, UINT64_C(0xfffffffe)},
+	    {"exit_reaps_group", c->exit_reaps_group, true},
+	    {"output", c->output, SP_OUTPUT_UTF8},
+	    {"output_cap", c->output_cap, 8 << 20},
+	    {"unread_bound", c->unread_bound, 8 << 20},
+	    {"snapshot_kinds", c->snapshot_kinds, kind},
+	    {"suspension", c->suspension, true},
+	    {"atomic_write", c->atomic_write, false},
+	    {"snapshot_lock", c->snapshot_lock, false},
+	    {"follow", c->follow, true},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		cr_expect_eq(fields[i].is, fields[i].want, "%s: %llu instead of %llu",
+			     fields[i].name, (unsigned long long)fields[i].is,
+			     (unsigned long long)fields[i].want);
+	cr_expect_str_eq(c->memory_dir, "/dev");
+}
+
+Test(provider, declares_exactly_what_the_contract_says)
+{
+	static const unsigned kinds[][2] = {{0, SP_SNAPSHOT_FILESYSTEM},
+					    {SP_SNAPSHOT_FILESYSTEM, SP_SNAPSHOT_FILESYSTEM},
+					    {SP_SNAPSHOT_RUNTIME, SP_SNAPSHOT_RUNTIME}};
+	struct sp_render_options options = SP_RENDER_OPTIONS_INIT;
+	struct sp_provider provider = SP_PROVIDER_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	options.token = KEY;
+	options.owner_id = OWNER;
+	for (size_t i = 0; i < SP_COUNT(kinds); i++) {
+		options.snapshot_kind = kinds[i][0];
+		cr_assert_eq(sp_render_open(&options, &provider, &err), 0, "%s", err.message);
+		check_declaration(sp_provider_capabilities(&provider), kinds[i][1]);
+		sp_provider_done(&provider);
+	}
+	options.snapshot_kind = SP_SNAPSHOT_FILESYSTEM | SP_SNAPSHOT_RUNTIME;
+	cr_expect_eq(sp_render_open(&options, &provider, &err), SP_INVALID);
+}
+
 Test(provider, the_cap_cuts_at_characters_and_leaves_no_hole)
 {
 	static const struct {
@@ -1174,4 +1270,85 @@ Test(provider, snapshot_names_fit)
 
 		cr_expect_str_eq(name, names[i].name, "%s", name);
 	}
+}
+
+/* ---- A snapshot whose answer was lost ---- */
+
+#define GROUP "sbg-d0000000000000000009"
+#define SNAPSHOTS "/sandbox-groups/" GROUP "/snapshots"
+#define LISTED(id_, sandbox_, name_, kind_)                                                        \
+	"{\"snapshot\":{\"id\":\"" id_ "\",\"sourceSandboxId\":\"" sandbox_                           \
+	"\",\"name\":\"" name_ "\",\"kind\":\"" kind_ "\"},\"cursor\":\"c\"}"
+#define OLDER LISTED("snp-older", ID, "tsai-label", "filesystem")
+#define OURS LISTED("snp-ours", ID, "tsai-label", "filesystem")
+
+/* The POST that is answered with `lost`, then a list with `after`: which reference comes of it. */
+static void lose(const char *before, const struct answer *lost, const char *after,
+		 const char *expected)
+{
+	const struct answer answers[] = {
+	    READY,
+	    MINT,
+	    RUN(EXIT("0")),
+	    {"GET /sandboxes/" ID, 0, 200, NULL,
+	     "{\"id\":\"" ID "\",\"status\":\"running\",\"sandboxGroupId\":\"" GROUP "\"}", 0, NULL},
+	    {"GET " SNAPSHOTS, 0, 200, NULL, before, 0, NULL},
+	    *lost,
+	    {"GET " SNAPSHOTS, 0, 200, NULL, after, 0, NULL},
+	    {expected ? "GET " SNAPSHOTS "/snp-ours" : NULL, 0, 200, NULL,
+	     "{\"status\":\"available\"}", 0, NULL},
+	    END,
+	};
+	struct sp_provider provider = open_with(answers, NULL);
+	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+	struct sp_sandbox sandbox = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	cr_assert_eq(resume(&provider, &sandbox, &err), 0, "%s", err.message);
+	rc = sp_sandbox_snapshot(&sandbox, "label", &ref, NULL, &err);
+	cr_expect_eq(rc, expected ? 0 : SP_UNKNOWN_OUTCOME, "%s: %d, %s", after, rc, err.message);
+	cr_expect_str_eq(ref.id ? ref.id : "none", expected ? expected : "none", "%s", after);
+	close_all(&provider, &sandbox);
+}
+
+#define POST "POST /sandboxes/" ID "/snapshots"
+static const struct answer lost_answers[] = {
+    {POST, SP_UNKNOWN_OUTCOME, 0, NULL, NULL, 0, NULL},
+    {POST, SP_TIMED_OUT, 0, NULL, NULL, 0, NULL},
+    {POST, 0, 504, NULL, "<html>", 0, NULL},
+    {POST, 0, 202, NULL, "{\"id\":", 0, NULL},
+    {POST, 0, 202, NULL, "{}", 0, NULL},
+    {POST, 0, 202, NULL, "{\"id\":\"snp-", 1, NULL},
+};
+
+/* However it was lost. */
+Test(provider, a_snapshot_whose_answer_was_lost_is_found_again)
+{
+	for (size_t i = 0; i < SP_COUNT(lost_answers); i++) {
+		lose("[" OLDER "]", &lost_answers[i], "[" OURS "," OLDER "]", GROUP "/snp-ours");
+		lose("[]", &lost_answers[i], "[" OURS "]", GROUP "/snp-ours");
+	}
+}
+
+/* Nobody else's is ever taken for it. */
+Test(provider, what_may_be_another_snapshot_is_left_alone)
+{
+	static const char *const after[] = {
+	    /* None is new. */
+	    "[" OLDER "]",
+	    /* Two could be it. */
+	    "[" OURS "," LISTED("snp-theirs", ID, "tsai-label", "filesystem") "," OLDER "]",
+	    /* Others' by sandbox, by name, by kind. */
+	    "[" LISTED("snp-a", "sbx-other", "tsai-label", "filesystem") "," LISTED(
+		"snp-b", ID, "tsai-other", "filesystem") "," LISTED("snp-c", ID, "tsai-label",
+								    "runtime") "," OLDER "]",
+	    /* The mark is gone: nobody knows what is new. */
+	    "[" OURS "]",
+	    "{}",
+	    "[null]",
+	};
+
+	for (size_t i = 0; i < SP_COUNT(after); i++)
+		lose("[" OLDER "]", &lost_answers[0], after[i], NULL);
 }

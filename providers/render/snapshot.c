@@ -197,45 +197,17 @@ static int await_capture(struct render_core *core, const struct reference *ref,
 	return rc;
 }
 
-/* Posts it; an answer that is not read could leave a snapshot that nobody knows of. */
-static int post(struct render_core *core, const char *id, const char *name,
-		enum sp_snapshot_kind kind, struct sp_cancel *cancel, struct reference *ret_ref,
-		struct sp_error *err)
+/* Ids in an answer; SP_UNKNOWN_OUTCOME: there is a snapshot, and the answer does not name it. */
+static int read_ids(const struct render_answer *answer, struct reference *ret_ref,
+		    struct sp_error *err)
 {
-	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	cJSON *json SP_CLEANUP(sp_json_done) = NULL;
-	const char *group, *snapshot;
-	int rc;
+	const char *group = NULL, *snapshot = NULL;
 
-	sp_buf_addf(&path, "/sandboxes/%s/snapshots", id);
-	sp_buf_addf(&body, "{\"kind\":\"%s\",\"name\":",
-		    kind == SP_SNAPSHOT_RUNTIME ? "runtime" : "filesystem");
-	sp_buf_add_json(&body, name, strlen(name));
-	if (core->snapshot_lifetime_s) {
-		char until[32];
-
-		sp_wall_format(sp_wall_ms() + (int64_t)core->snapshot_lifetime_s * 1000, until,
-			       sizeof(until));
-		sp_buf_addf(&body, ",\"expiresAt\":\"%s\"", until);
+	if (!parse(answer, &json, NULL)) {
+		group = sp_json_str(json, "sandboxGroupId");
+		snapshot = sp_json_str(json, "id");
 	}
-	sp_buf_addc(&body, '}');
-	if (path.error || body.error)
-		return sp_error_set(err, SP_INVALID, "the name of a snapshot is too long");
-	rc = render_call_through(core, "POST", sp_buf_str(&path), &body, 202, "take a snapshot",
-				 cancel, &answer, err);
-	if (rc == SP_NOT_FOUND)
-		return render_confirm_gone(core, id, cancel, err);
-	if (rc == SP_TIMED_OUT)
-		return sp_error_set(err, SP_UNKNOWN_OUTCOME,
-				    "a snapshot was asked for and no answer came");
-	if (!rc)
-		rc = parse(&answer, &json, err);
-	if (rc)
-		return rc;
-	group = sp_json_str(json, "sandboxGroupId");
-	snapshot = sp_json_str(json, "id");
 	if (!render_id_ok(group) || !render_id_ok(snapshot))
 		return sp_error_set(err, SP_UNKNOWN_OUTCOME,
 				    "a snapshot was taken and its answer names no id");
@@ -244,6 +216,77 @@ static int post(struct render_core *core, const char *id, const char *name,
 	return ret_ref->group && ret_ref->snapshot
 		   ? 0
 		   : sp_error_set(err, SP_INTERNAL, "no memory for a reference");
+}
+
+static void compose(const struct render_core *core, const struct render_wish *wish,
+		    struct sp_buf *body)
+{
+	char until[32];
+
+	sp_buf_addf(body, "{\"kind\":\"%s\",\"name\":", wish->kind);
+	sp_buf_add_json(body, wish->name, strlen(wish->name));
+	if (core->snapshot_lifetime_s) {
+		sp_wall_format(sp_wall_ms() + (int64_t)core->snapshot_lifetime_s * 1000, until,
+			       sizeof(until));
+		sp_buf_addf(body, ",\"expiresAt\":\"%s\"", until);
+	}
+	sp_buf_addc(body, '}');
+}
+
+/* Posts it; an answer that is not read could leave a snapshot that nobody knows of. */
+static int post(struct render_core *core, const struct render_wish *wish, struct sp_cancel *cancel,
+		struct reference *ret_ref, struct sp_error *err)
+{
+	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
+	struct sp_error inner = SP_ERROR_INIT;
+	int rc;
+
+	sp_buf_addf(&path, "/sandboxes/%s/snapshots", wish->sandbox);
+	compose(core, wish, &body);
+	if (path.error || body.error)
+		return sp_error_set(err, SP_INVALID, "the name of a snapshot is too long");
+	rc = render_call_through(core, "POST", sp_buf_str(&path), &body, 202, "take a snapshot",
+				 cancel, &answer, &inner);
+	if (rc == SP_NOT_FOUND)
+		return render_confirm_gone(core, wish->sandbox, cancel, err);
+	/* Silence and a gateway's own answer say nothing about what the service did. */
+	if ((rc == SP_TIMED_OUT && !sp_cancel_check(cancel, NULL)) || inner.http_status == 502 ||
+	    inner.http_status == 504)
+		rc = sp_error_set(&inner, SP_UNKNOWN_OUTCOME,
+				  "a snapshot was asked for and no answer came");
+	if (!rc)
+		rc = read_ids(&answer, ret_ref, &inner);
+	if (rc && err)
+		*err = inner;
+	return rc;
+}
+
+/* Posts it, and finds it again where the answer was lost. */
+static int request(struct render_core *core, const struct render_wish *wish,
+		   struct sp_cancel *cancel, struct reference *ret_ref, struct sp_error *err)
+{
+	struct render_newest before SP_CLEANUP(render_newest_done) = {NULL, NULL};
+	struct sp_error inner = SP_ERROR_INIT;
+	int rc;
+
+	render_newest_look(core, wish->sandbox, cancel, &before);
+	rc = sp_cancel_check(cancel, &inner);
+	if (!rc)
+		rc = post(core, wish, cancel, ret_ref, &inner);
+	if (rc == SP_UNKNOWN_OUTCOME || rc == SP_TIMED_OUT) {
+		ret_ref->snapshot = render_find_lost(core, &before, wish);
+		if (ret_ref->snapshot) {
+			ret_ref->group = SP_TAKE(before.group);
+			return 0;
+		}
+		sp_error_set_detail(&inner, "no snapshot is listed that must be this one; it "
+				    SP_MAY_BE_THERE ", until it expires");
+	}
+	if (rc && err)
+		*err = inner;
+	return rc;
 }
 
 static int join(const struct reference *ref, char **ret_text, struct sp_error *err)
@@ -261,7 +304,9 @@ int render_capture(struct render_core *core, const char *id, const char *name,
 		   struct sp_error *err)
 {
 	struct reference ref SP_CLEANUP(reference_done) = {NULL, NULL};
-	int rc = post(core, id, name, kind, cancel, &ref, err);
+	const struct render_wish wish = {
+	    id, name, kind == SP_SNAPSHOT_RUNTIME ? "runtime" : "filesystem"};
+	int rc = request(core, &wish, cancel, &ref, err);
 
 	if (rc)
 		return rc;

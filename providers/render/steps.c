@@ -232,6 +232,7 @@ struct sp_render_steps sp_render_steps(void)
 	    .snapshot_writes_back = true,
 	    .snapshot_outlives_write_back = true,
 	    .snapshot_cleans_up = true,
+	    .snapshot_finds_lost = true,
 	    .restore_sends_policy = true,
 	};
 }

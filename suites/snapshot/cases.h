@@ -29,6 +29,7 @@ void snap_restore_independent(struct sp_case *t);
 void snap_restore_unknown(struct sp_case *t);
 void snap_delete_idempotent(struct sp_case *t);
 void snap_fail_capture(struct sp_case *t);
+void snap_fail_lost_answer(struct sp_case *t);
 void snap_fail_abort(struct sp_case *t);
 void snap_fail_restore(struct sp_case *t);
 void snap_fail_gone(struct sp_case *t);

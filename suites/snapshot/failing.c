@@ -33,6 +33,31 @@ void snap_fail_capture(struct sp_case *t)
 	snap_check_count(t, 1, SP_HERE, "snapshots after the next try");
 }
 
+/* It is taken, and nobody is told; an older one of the same label must not be taken for it. */
+void snap_fail_lost_answer(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+	struct sp_sandbox restored SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_call_result *result;
+
+	SP_REQUIRE(snap_scene_open(t, &s) && sp_sh_ok(t, s.sandbox, "echo older >state"));
+	SP_REQUIRE(snap_take(&s, SNAP_BESIDE) && sp_sh_ok(t, s.sandbox, "echo lost >state"));
+	SP_REQUIRE(snap_fail(t, SP_STEP_SNAPSHOT, SP_FAIL_LOST_ANSWER, 0));
+	SP_REQUIRE(snap_start(&s, &call));
+	result = snap_joined(&call);
+	SP_REQUIRE(SP_CHECK(t, (result->rc == 0) == (s.n_refs == 2),
+			    "a snapshot whose answer was lost is found again, or an error without "
+			    "a reference"));
+	SP_REQUIRE(snap_check_count(t, s.n_refs, SP_HERE, "snapshots that the caller knows of"));
+	SP_REQUIRE(sp_vars_arrive(t, s.sandbox, NULL, 0, &s.var, 1, SP_HERE, "after it"));
+	if (s.n_refs < 2)
+		return;
+	restored = snap_restore_ok(t, s.refs[1].id, NULL, 0);
+	SP_REQUIRE(restored.ops && sp_sh_ok(t, &restored, "[ \"$(cat state)\" = lost ]"));
+	snap_destroy(t, &restored);
+}
+
 void snap_fail_abort(struct sp_case *t)
 {
 	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;

@@ -107,7 +107,7 @@ static int run_snapshot(void *arg, struct sp_cancel *cancel, struct sp_call_resu
 bool snap_start(struct snap_scene *s, struct snap_call *call)
 {
 	call->s = s;
-	call->label = own_label(s->t, "beside");
+	call->label = own_label(s->t, SNAP_BESIDE);
 	call->call = sp_call_start(s->t, run_snapshot, call);
 	return call->call;
 }

@@ -13,6 +13,8 @@
 
 /* Name of the variable that holds the scene's secret. */
 #define SNAP_NAME "CLAUDE_CODE_OAUTH_TOKEN"
+/* Label of the snapshots that are taken on a thread. */
+#define SNAP_BESIDE "beside"
 
 struct snap_scene {
 	struct sp_case *t;

@@ -367,6 +367,22 @@ static const struct sp_case_def cases[] = {
 	.run = snap_fail_capture,
     },
     {
+	.id = "snapshot.fail.lost-answer",
+	SP_CASE_HERE,
+	.clause = "S8",
+	.level = SP_MUST,
+	.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS),
+	.faults = LIST("snapshot-lost-answer-stays"),
+	.requirement = "A snapshot whose answer was lost is found again, or is not there.",
+	.rationale = "Nobody knows its id, so nobody can delete it, and it is billed until it "
+		     "expires (field:S14).",
+	.detection = "Control takes the snapshot and drops the answer; snapshots are counted "
+		     "against the references that the caller has, and the one that was found again "
+		     "is restored. An older one has the same label.",
+	.run = snap_fail_lost_answer,
+    },
+    {
 	.id = "snapshot.fail.abort",
 	SP_CASE_HERE,
 	.clause = "S8",

@@ -169,6 +169,8 @@ struct sp_render_steps {
 	bool snapshot_outlives_write_back;
 	/* A snapshot that failed, or that nobody waits for any more, is deleted. */
 	bool snapshot_cleans_up;
+	/* A snapshot whose answer was lost is looked for among the new ones (field:S14). */
+	bool snapshot_finds_lost;
 	/* A restore sends the network policy that it was given (item 24). */
 	bool restore_sends_policy;
 };
