@@ -175,6 +175,48 @@ FAULT_WRAP(wrap_null_on_error, null_on_error)
 
 /* ---- Removing ---- */
 
+static int unknown_throws_destroy(struct sp_provider *inner, const char *id,
+				  struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+	bool known = false;
+	int rc = sp_provider_list(inner, &list, cancel, err);
+
+	for (size_t i = 0; !rc && i < list.len; i++)
+		known = known || !strcmp(list.ids[i], id);
+	if (!rc && !known)
+		rc = sp_error_set(err, SP_NOT_FOUND, "there is no such sandbox");
+	return rc ? rc : sp_provider_destroy(inner, id, cancel, err);
+}
+
+static const struct fault_hooks unknown_throws = { .destroy_id = unknown_throws_destroy };
+FAULT_WRAP(wrap_unknown_throws, unknown_throws)
+
+/* One at a time, and who comes meanwhile is turned away. */
+static atomic_int being_destroyed;
+
+static int busy_destroy(struct fault_sandbox *sandbox, struct sp_cancel *cancel,
+			struct sp_error *err)
+{
+	int rc;
+
+	atomic_fetch_add(&being_destroyed, 1);
+	rc = sp_sandbox_destroy(&sandbox->inner, cancel, err);
+	atomic_fetch_sub(&being_destroyed, 1);
+	return rc;
+}
+
+static int busy_destroy_id(struct sp_provider *inner, const char *id, struct sp_cancel *cancel,
+			   struct sp_error *err)
+{
+	if (atomic_load(&being_destroyed))
+		return sp_error_set(err, SP_CONFLICT, "the sandbox is being removed");
+	return sp_provider_destroy(inner, id, cancel, err);
+}
+
+static const struct fault_hooks busy = { .destroy = busy_destroy, .destroy_id = busy_destroy_id };
+FAULT_WRAP(wrap_busy, busy)
+
 static int once_destroy(struct fault_sandbox *sandbox, struct sp_cancel *cancel,
 			struct sp_error *err)
 {
@@ -241,6 +283,18 @@ static int answers_exec(struct fault_sandbox *sandbox, const struct sp_exec_opti
 
 static const struct fault_hooks answers = { .exec = answers_exec };
 FAULT_WRAP(wrap_answers, answers)
+
+/* Variables that are kept in the handle do not need the sandbox. */
+static int takes_env_set(struct fault_sandbox *sandbox, const struct sp_env *env, size_t n_env,
+			 struct sp_cancel *cancel, struct sp_error *err)
+{
+	int rc = sp_sandbox_env_set(&sandbox->inner, env, n_env, cancel, err);
+
+	return rc == SP_GONE ? 0 : rc;
+}
+
+static const struct fault_hooks takes_env = { .env_set = takes_env_set };
+FAULT_WRAP(wrap_takes_env, takes_env)
 
 /* ---- Listing ---- */
 
@@ -323,14 +377,14 @@ static int fresh_resume(struct sp_provider *inner, const char *id, struct sp_san
 static const struct fault_hooks fresh = { .resume = fresh_resume };
 FAULT_WRAP(wrap_fresh, fresh)
 
-#define PROVIDER(id_, wrap_, clause_, outside_, summary_, sources_, case_)                         \
+#define PROVIDER(id_, wrap_, clause_, outside_, summary_, sources_, ...)                         \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(case_), .seam = SP_FAULT_PROVIDER,   \
+	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,   \
 	  .reaches_outside = outside_, .wrap_provider = wrap_ }
 
-#define STEP(id_, change_, clause_, summary_, sources_, case_)                                     \
+#define STEP(id_, change_, clause_, summary_, sources_, ...)                                     \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(case_),                              \
+	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                              \
 	  .seam = SP_FAULT_RENDER_STEP, .change_steps = change_ }
 
 static const struct sp_fault faults[] = {
@@ -371,7 +425,7 @@ static const struct sp_fault faults[] = {
 	     "lifecycle.resume.changes"),
 	STEP("life-resume-end-is-error", change_end_is_error, "L5",
 	     "A sandbox that ends while resume() waits is an error.", FAULT_LIST("render:22"),
-	     "lifecycle.resume.changes"),
+	     "lifecycle.resume.changes", "lifecycle.resume.creating"),
 	PROVIDER("life-resume-null-on-error", wrap_null_on_error, "L6", false,
 		 "resume() answers \"gone\" to any failure.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.resume.transient"),
@@ -383,7 +437,14 @@ static const struct sp_fault faults[] = {
 		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.by-id"),
 	PROVIDER("life-destroy-neighbours", wrap_neighbours, "L7", false,
 		 "destroy by id removes every sandbox of the workspace.",
-		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.others"),
+		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.others",
+		 "lifecycle.destroy.unknown"),
+	PROVIDER("life-destroy-unknown-throws", wrap_unknown_throws, "L7", false,
+		 "destroy by an id that is not listed is \"not found\".", FAULT_LIST("field:L07"),
+		 "lifecycle.destroy.unknown"),
+	PROVIDER("life-destroy-busy", wrap_busy, "L7", false,
+		 "Whoever destroys meanwhile is turned away.", FAULT_LIST("field:L07"),
+		 "lifecycle.destroy.at-once"),
 	PROVIDER("life-destroy-noop", wrap_noop, "L7", false, "destroy() does nothing.",
 		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.all-of-it"),
 	PROVIDER("life-destroy-swallows", wrap_swallows, "L8", false,
@@ -391,6 +452,9 @@ static const struct sp_fault faults[] = {
 		 "lifecycle.destroy.refused"),
 	PROVIDER("life-destroyed-answers", wrap_answers, "L8", false,
 		 "exec in a destroyed sandbox answers code 0.", FAULT_LIST("contract:1.3"),
+		 "lifecycle.destroy.then-use"),
+	PROVIDER("life-destroyed-takes-env", wrap_takes_env, "L8", false,
+		 "env_set in a destroyed sandbox is a success.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.destroy.then-use"),
 	PROVIDER("life-list-empty", wrap_list_empty, "L9", false, "list() is always empty.",
 		 FAULT_LIST("contract:1.3"), "lifecycle.list.live"),

@@ -343,6 +343,16 @@ static const char *sandbox_workspace_root(void *self)
 	return ((struct local_sandbox *)self)->workspace;
 }
 
+/* Under its lock. Its folder may have been removed through another handle. */
+static int check_there(struct local_sandbox *sandbox, struct sp_error *err)
+{
+	struct stat st;
+
+	if (sandbox->gone || (stat(sandbox->root, &st) < 0 && errno == ENOENT))
+		return sp_error_set(err, SP_GONE, "sandbox %s is gone", sandbox->id);
+	return 0;
+}
+
 static int sandbox_env_set(void *self, const struct sp_env *env, size_t n_env,
 			   struct sp_cancel *cancel, struct sp_error *err)
 {
@@ -354,9 +364,8 @@ static int sandbox_env_set(void *self, const struct sp_env *env, size_t n_env,
 	if (rc < 0)
 		return rc;
 	LOCAL_LOCK(&sandbox->lock);
-	if (sandbox->gone)
-		return sp_error_set(err, SP_GONE, "sandbox %s is gone", sandbox->id);
-	return local_env_merge(&sandbox->env, env, n_env, err);
+	rc = check_there(sandbox, err);
+	return rc ? rc : local_env_merge(&sandbox->env, env, n_env, err);
 }
 
 /* Copies the files by cp, which knows links, times, holes and special files. */
@@ -379,12 +388,12 @@ static int copy_root(const struct local_sandbox *from, const struct local_sandbo
 
 static int copy_env(struct local_sandbox *from, struct local_sandbox *to, struct sp_error *err)
 {
+	int rc;
 	LOCAL_LOCK(&from->lock);
 
-	if (from->gone)
-		return sp_error_set(err, SP_GONE, "sandbox %s is gone", from->id);
+	rc = check_there(from, err);
 	/* Nobody else knows the new one yet. */
-	return local_env_overlay(&to->env, &from->env, err);
+	return rc ? rc : local_env_overlay(&to->env, &from->env, err);
 }
 
 static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_cancel *cancel,
@@ -421,11 +430,10 @@ static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_p
 		return rc;
 	if (port < 1 || port > 65535)
 		return sp_error_set(err, SP_INVALID, "%u is no port; 1 to 65535 are", port);
-	pthread_mutex_lock(&sandbox->lock);
-	bool gone = sandbox->gone;
-	pthread_mutex_unlock(&sandbox->lock);
-	if (gone)
-		return sp_error_set(err, SP_GONE, "sandbox %s is gone", sandbox->id);
+	LOCAL_LOCK(&sandbox->lock);
+	rc = check_there(sandbox, err);
+	if (rc < 0)
+		return rc;
 	if (asprintf(&result.url, "http://127.0.0.1:%u", port) < 0)
 		return sp_error_set(err, SP_INTERNAL, "no memory for a URL");
 	*ret_port = result;

@@ -20,11 +20,14 @@ void life_resume_closed(struct sp_case *t);
 void life_resume_gone(struct sp_case *t);
 void life_resume_states(struct sp_case *t);
 void life_resume_changes(struct sp_case *t);
+void life_resume_creating(struct sp_case *t);
 void life_resume_transient(struct sp_case *t);
 void life_resume_404(struct sp_case *t);
 
 /* destroy.c */
 void life_destroy_again(struct sp_case *t);
+void life_destroy_unknown(struct sp_case *t);
+void life_destroy_at_once(struct sp_case *t);
 void life_destroy_by_id(struct sp_case *t);
 void life_destroy_others(struct sp_case *t);
 void life_destroy_processes(struct sp_case *t);

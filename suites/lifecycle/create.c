@@ -132,17 +132,22 @@ void life_create_aborted_during(struct sp_case *t)
 		aborted_at(t, rows[i].step, rows[i].when);
 }
 
+/* Each request of a create fails in turn; the first error is the answer, and nothing is left. */
 void life_create_fails_part_way(struct sp_case *t)
 {
 	static const struct {
 		enum sp_control_step step;
 		enum sp_control_how how;
-		int status;
+		int status, code;
 		const char *what;
 	} rows[] = {
-		{ SP_STEP_CREATE, SP_FAIL_STATUS, 500, "the service refuses" },
-		{ SP_STEP_GET, SP_FAIL_STATUS, 401, "the key is refused while it boots" },
-		{ SP_STEP_UPLOAD, SP_FAIL_DISK_FULL, 507, "the environment finds no room" },
+		{ SP_STEP_CREATE, SP_FAIL_STATUS, 500, SP_UNAVAILABLE, "the service refuses" },
+		{ SP_STEP_CREATE, SP_FAIL_STATUS, 402, SP_DENIED, "the bill is not paid" },
+		{ SP_STEP_GET, SP_FAIL_STATUS, 401, SP_DENIED, "the key is refused at the look" },
+		{ SP_STEP_MINT_RUN, SP_FAIL_STATUS, 403, SP_DENIED, "no command is allowed" },
+		{ SP_STEP_MINT_UPLOAD, SP_FAIL_STATUS, 403, SP_DENIED, "no file is allowed" },
+		{ SP_STEP_UPLOAD, SP_FAIL_STATUS, 500, SP_UNAVAILABLE, "the file is refused" },
+		{ SP_STEP_UPLOAD, SP_FAIL_DISK_FULL, 507, SP_IO, "the file finds no room" },
 	};
 	struct sp_control *control = sp_case_control(t);
 	struct sp_env env[] = { { "SP_ONE", "1" } };
@@ -154,13 +159,15 @@ void life_create_fails_part_way(struct sp_case *t)
 	SP_REQUIRE(before >= 0);
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++) {
 		struct sp_error err = SP_ERROR_INIT;
+		int rc;
 
 		if (control->ops->fail(control->self, rows[i].step, 1, rows[i].how, rows[i].status,
 				       &err)) {
 			sp_case_error(t, SP_HERE, "fail: %s", err.message);
 			return;
 		}
-		life_refused(t, &options, rows[i].what, &err);
+		rc = life_refused(t, &options, rows[i].what, &err);
+		SP_CHECK_CODE(t, rows[i].code, rc, &err, "%s: create", rows[i].what);
 		SP_CHECK_INT(t, before, life_census(t), "%s: sandboxes left", rows[i].what);
 		control->ops->fail(control->self, rows[i].step, 0, -1, 0, NULL);
 	}

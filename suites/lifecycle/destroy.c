@@ -2,6 +2,9 @@
 /* Removing: all of it, once and again, and never a failure that looks like success. */
 #include <string.h>
 
+#include <witness/call.h>
+#include <witness/gate.h>
+#include <witness/rounds.h>
 #include <witness/shell.h>
 
 #include "cases.h"
@@ -34,6 +37,69 @@ void life_destroy_again(struct sp_case *t)
 	SP_REQUIRE(second != NULL);
 	SP_CHECK_OK(t, sp_provider_destroy(&second->provider, id, sp_case_cancel(t), &err), &err,
 		    "destroy by id through another instance");
+}
+
+/* The id of one that was, but for its last character. */
+static const char *unknown_id(struct sp_case *t, const char *id)
+{
+	size_t len = strlen(id);
+
+	return sp_case_format(t, "%.*s%c", (int)(len - 1), id, id[len - 1] == '0' ? '1' : '0');
+}
+
+void life_destroy_unknown(struct sp_case *t)
+{
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	SP_REQUIRE(sp_made_create(t, &options, &made));
+	SP_REQUIRE(SP_CHECK_OK(t,
+			       sp_provider_destroy(sp_case_provider(t),
+						   unknown_id(t, sp_sandbox_id(&made)),
+						   sp_case_cancel(t), &err),
+			       &err, "destroy by an id that never was"));
+	sp_sh_ok(t, &made, ":");
+}
+
+struct by_id {
+	struct sp_provider *provider;
+	const char *id;
+};
+
+static int destroy_call(void *arg, struct sp_cancel *cancel, struct sp_call_result *result)
+{
+	struct by_id *by_id = arg;
+
+	return sp_provider_destroy(by_id->provider, by_id->id, cancel, &result->err);
+}
+
+/* Both stand at the service's door before either is let in. */
+void life_destroy_at_once(struct sp_case *t)
+{
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox yard SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox again SP_MADE = SP_SANDBOX_INIT;
+	struct by_id by_id = { sp_case_provider(t), NULL };
+	struct sp_call *one SP_CALL = NULL;
+	struct sp_call *two SP_CALL = NULL;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_call_result *result;
+
+	SP_REQUIRE(sp_made_create(t, &options, &made) && sp_made_create(t, &options, &yard));
+	by_id.id = copy_id(t, &made);
+	SP_REQUIRE(sp_gate_shut(t, &made, SP_STEP_TERMINATE, SP_BEFORE, &gate));
+	one = sp_call_destroy(t, &made);
+	SP_REQUIRE(one && sp_gate_await(&gate));
+	two = sp_call_start(t, destroy_call, &by_id);
+	SP_REQUIRE(two && (sp_rounds_done(t, &yard, two) || sp_rounds(t, &yard)));
+	SP_REQUIRE(sp_gate_open(&gate));
+	result = sp_call_join(one);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "destroy by handle"));
+	result = sp_call_join(two);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "destroy by id, meanwhile"));
+	life_resume(t, sp_case_provider(t), by_id.id, false, &again, "after both");
 }
 
 void life_destroy_by_id(struct sp_case *t)
@@ -130,38 +196,154 @@ void life_destroy_refused(struct sp_case *t)
 	sp_sh_ok(t, &made, ":");
 }
 
+/* ---- Calls on what was destroyed ---- */
+
+static int try_exec(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+
+	options.command = ":";
+	options.cancel = cancel;
+	return sp_sandbox_exec(sandbox, &options, &result, err);
+}
+
+static int try_spawn(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_process process = SP_PROCESS_INIT;
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+	int rc;
+
+	options.command = ":";
+	options.cancel = cancel;
+	rc = sp_sandbox_spawn(sandbox, &options, &process, err);
+	sp_process_done(&process);
+	return rc;
+}
+
+static int try_read(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+
+	return sp_sandbox_read(sandbox, "file", &bytes, cancel, err);
+}
+
+static int try_write(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return sp_sandbox_write(sandbox, "file", "x", 1, cancel, err);
+}
+
+static int try_list(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_dir_list list SP_CLEANUP(sp_dir_list_done) = SP_DIR_LIST_INIT;
+
+	return sp_sandbox_list(sandbox, "/workspace", &list, cancel, err);
+}
+
+static int try_mkdir(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return sp_sandbox_mkdir(sandbox, "folder", cancel, err);
+}
+
+static int try_remove(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return sp_sandbox_remove(sandbox, "file", cancel, err);
+}
+
+static int try_rename(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return sp_sandbox_rename(sandbox, "file", "other", cancel, err);
+}
+
+static int try_exists(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	bool exists = false;
+
+	return sp_sandbox_exists(sandbox, "/workspace", &exists, cancel, err);
+}
+
+static int try_lstat(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_stat stat;
+
+	return sp_sandbox_lstat(sandbox, "/workspace", &stat, cancel, err);
+}
+
+static int try_env(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	const struct sp_env var = { "SP_GONE", "1" };
+
+	return sp_sandbox_env_set(sandbox, &var, 1, cancel, err);
+}
+
+static int try_snapshot(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+
+	return sp_sandbox_snapshot(sandbox, "gone", &ref, cancel, err);
+}
+
+static int try_fork(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_sandbox copy SP_MADE = SP_SANDBOX_INIT;
+
+	return sp_sandbox_fork(sandbox, &copy, cancel, err);
+}
+
+static int try_port(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_port port SP_CLEANUP(sp_port_done) = SP_PORT_INIT;
+
+	return sp_sandbox_port_connect(sandbox, 8080, &port, cancel, err);
+}
+
+static int try_git(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
+	struct sp_git_options options = SP_GIT_OPTIONS_INIT;
+
+	options.verb = "status";
+	options.cancel = cancel;
+	return sp_sandbox_git(sandbox, &options, &result, err);
+}
+
+static const struct {
+	const char *name;
+	int (*call)(struct sp_sandbox *sandbox, struct sp_cancel *cancel, struct sp_error *err);
+} calls[] = {
+	{ "exec", try_exec },	{ "spawn", try_spawn },	  { "read", try_read },
+	{ "write", try_write },	{ "list", try_list },	  { "mkdir", try_mkdir },
+	{ "remove", try_remove }, { "rename", try_rename }, { "exists", try_exists },
+	{ "lstat", try_lstat },	{ "env_set", try_env },	  { "snapshot", try_snapshot },
+	{ "fork", try_fork },	{ "port_connect", try_port }, { "git", try_git },
+};
+
+/* What the provider does not have at all it may refuse as ever. */
+static void all_gone(struct sp_case *t, struct sp_sandbox *sandbox, const char *whose)
+{
+	for (size_t i = 0; i < SP_COUNT(calls); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		int rc = calls[i].call(sandbox, sp_case_cancel(t), &err);
+
+		if (rc != SP_UNSUPPORTED)
+			SP_CHECK_CODE(t, SP_GONE, rc, &err, "%s through %s", calls[i].name, whose);
+	}
+}
+
 void life_destroy_then_use(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
-	struct sp_exec_options exec = SP_EXEC_OPTIONS_INIT;
 	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
 	struct sp_sandbox other SP_HANDLE = SP_SANDBOX_INIT;
-	struct sp_sandbox *handles[] = { &made, &other };
 	struct sp_subject *second;
 	struct sp_error err = SP_ERROR_INIT;
 
-	exec.command = ":";
-	exec.cancel = sp_case_cancel(t);
 	SP_REQUIRE(sp_made_create(t, &options, &made));
 	second = sp_case_second(t);
 	SP_REQUIRE(second && life_resume(t, &second->provider, sp_sandbox_id(&made), true, &other,
 					 "another instance"));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
 			       "destroy"));
-	for (size_t i = 0; i < SP_COUNT(handles); i++) {
-		const char *whose = i ? "another handle" : "the handle that destroyed it";
-		struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
-		struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-		bool exists = false;
-		int rc;
-
-		rc = sp_sandbox_exec(handles[i], &exec, &result, &err);
-		SP_CHECK_CODE(t, SP_GONE, rc, &err, "exec through %s", whose);
-		rc = sp_sandbox_read(handles[i], "file", &bytes, sp_case_cancel(t), &err);
-		SP_CHECK_CODE(t, SP_GONE, rc, &err, "read through %s", whose);
-		rc = sp_sandbox_write(handles[i], "file", "x", 1, sp_case_cancel(t), &err);
-		SP_CHECK_CODE(t, SP_GONE, rc, &err, "write through %s", whose);
-		rc = sp_sandbox_exists(handles[i], "/workspace", &exists, sp_case_cancel(t), &err);
-		SP_CHECK_CODE(t, SP_GONE, rc, &err, "exists through %s", whose);
-	}
+	all_gone(t, &made, "the handle that destroyed it");
+	all_gone(t, &other, "another handle");
 }

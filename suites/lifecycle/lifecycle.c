@@ -188,6 +188,24 @@ static const struct sp_case_def cases[] = {
 		.run = life_resume_changes,
 	},
 	{
+		.id = "lifecycle.resume.creating",
+		SP_CASE_HERE,
+		.clause = "L5",
+		.level = SP_MUST,
+		.needs = SP_NEED_CONTROL | SP_NEED_NO_SANDBOX,
+		.faults = LIST("life-resume-end-is-error"),
+		.requirement =
+			"resume() waits while a sandbox is being created, and answers by the "
+			"state that follows.",
+		.rationale =
+			"Who finds the id of a sandbox that another process makes would make a "
+			"second one, or fail (Render provider, item 22).",
+		.detection =
+			"Control puts it back to creating; resumes on a thread; after the rounds, "
+			"the state that stays: running, errored, terminated.",
+		.run = life_resume_creating,
+	},
+	{
 		.id = "lifecycle.resume.transient",
 		SP_CASE_HERE,
 		.clause = "L6",
@@ -198,7 +216,7 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"\"Gone\" makes the caller create a second, billed sandbox "
 			"(contract:C160).",
-		.detection = "Six failures of the look; each resume is an error.",
+		.detection = "Twelve failures of the look; each resume is an error.",
 		.run = life_resume_transient,
 	},
 	{
@@ -232,6 +250,34 @@ static const struct sp_case_def cases[] = {
 			"Destroys twice by handle, twice by id, once through another "
 			"instance.",
 		.run = life_destroy_again,
+	},
+	{
+		.id = "lifecycle.destroy.unknown",
+		SP_CASE_HERE,
+		.clause = "L7",
+		.level = SP_MUST,
+		.needs = SP_NEED_NO_SANDBOX,
+		.faults = LIST("life-destroy-unknown-throws", "life-destroy-neighbours"),
+		.requirement = "destroy by an id that never was is a success, and removes nothing.",
+		.rationale =
+			"A record whose sandbox was never made could not be cleaned up (field:L07).",
+		.detection = "The id of a live one with another last character; the live one works on.",
+		.run = life_destroy_unknown,
+	},
+	{
+		.id = "lifecycle.destroy.at-once",
+		SP_CASE_HERE,
+		.clause = "L7",
+		.level = SP_MUST,
+		.needs = SP_NEED_CONTROL | SP_NEED_NO_SANDBOX,
+		.faults = LIST("life-destroy-busy"),
+		.requirement = "Two destroys of one sandbox at once are both a success.",
+		.rationale =
+			"The loser of two clean-ups took the winner's work for a failure (field:L07).",
+		.detection =
+			"HOLD: the first stands before the service has ended anything; the second, by "
+			"id, comes; then the gate opens.",
+		.run = life_destroy_at_once,
 	},
 	{
 		.id = "lifecycle.destroy.by-id",
@@ -294,12 +340,12 @@ static const struct sp_case_def cases[] = {
 		.clause = "L8",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("life-destroyed-answers"),
+		.faults = LIST("life-destroyed-answers", "life-destroyed-takes-env"),
 		.requirement = "Every call on a destroyed sandbox answers \"gone\".",
 		.rationale = "A call that seems to work has done nothing.",
 		.detection =
-			"exec, read, write and exists through the handle that destroyed "
-			"it and through another one.",
+			"Fifteen calls through the handle that destroyed it and through "
+			"another one.",
 		.run = life_destroy_then_use,
 	},
 	{

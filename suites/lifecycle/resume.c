@@ -186,6 +186,44 @@ void life_resume_changes(struct sp_case *t)
 			changes(t, waking, rows[i].to, rows[i].found);
 }
 
+/* From "creating", where control has put it, into a state that stays. */
+static void comes_up(struct sp_case *t, const char *to, bool found)
+{
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox yard SP_MADE = SP_SANDBOX_INIT;
+	struct resuming resuming SP_CLEANUP(resuming_done) = { .t = t };
+	struct sp_call *call SP_CALL = NULL;
+	struct sp_call_result *result;
+
+	SP_REQUIRE(sp_made_create(t, &options, &made) && sp_made_create(t, &options, &yard));
+	resuming.id = sp_sandbox_id(&made);
+	SP_REQUIRE(set_state(t, resuming.id, "creating"));
+	call = sp_call_start(t, resume_call, &resuming);
+	SP_REQUIRE(call != NULL);
+	SP_REQUIRE(SP_CHECK(t, sp_rounds_pending(t, &yard, call), "creating: resume waits"));
+	SP_REQUIRE(set_state(t, resuming.id, to));
+	result = sp_call_join(call);
+	SP_REQUIRE(result && SP_CHECK_OK(t, result->rc, &result->err,
+					 "creating, then %s: resume", to));
+	SP_CHECK_STR(t, found ? "a handle" : "gone for good",
+		     resuming.sandbox.ops ? "a handle" : "gone for good",
+		     "creating, then %s: resume answers", to);
+	if (found && !sp_case_failed(t))
+		sp_sh_ok(t, &resuming.sandbox, ":");
+}
+
+void life_resume_creating(struct sp_case *t)
+{
+	static const struct {
+		const char *to;
+		bool found;
+	} rows[] = { { "running", true }, { "errored", false }, { "terminated", false } };
+
+	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++)
+		comes_up(t, rows[i].to, rows[i].found);
+}
+
 void life_resume_transient(struct sp_case *t)
 {
 	static const struct {
@@ -195,6 +233,9 @@ void life_resume_transient(struct sp_case *t)
 	} rows[] = {
 		{ SP_FAIL_STATUS, 500, "status 500" }, { SP_FAIL_STATUS, 503, "status 503" },
 		{ SP_FAIL_STATUS, 401, "status 401" }, { SP_FAIL_STATUS, 403, "status 403" },
+		{ SP_FAIL_STATUS, 408, "status 408" }, { SP_FAIL_STATUS, 409, "status 409" },
+		{ SP_FAIL_STATUS, 429, "status 429" }, { SP_FAIL_STATUS, 502, "status 502" },
+		{ SP_FAIL_STATUS, 504, "status 504" }, { SP_FAIL_STATUS, 418, "status 418" },
 		{ SP_FAIL_DROP, 0, "no answer" },      { SP_FAIL_EDGE, 0, "the edge's page" },
 	};
 	struct sp_control *control = sp_case_control(t);
