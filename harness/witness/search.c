@@ -35,45 +35,64 @@ static void add_pattern(struct sp_buf *out, const char *text, size_t len)
 	sp_buf_addc(out, '"');
 }
 
+/* base64(1) breaks its lines: one of two halves is whole. */
 static void add_base64_patterns(struct sp_buf *out, const char *text, size_t len)
 {
 	for (size_t shift = 0; shift < 3; shift++) {
 		struct sp_buf coded SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 		char shifted[SP_CANARY_LEN + 3] = {0};
-		size_t first = shift ? 4 : 0, whole = (shift + len) / 3 * 4;
+		size_t first = shift ? 4 : 0, half = ((shift + len) / 3 * 4 - first) / 2;
 
 		memcpy(shifted + shift, text, len);
 		sp_buf_add_base64(&coded, shifted, shift + len);
-		add_pattern(out, sp_buf_str(&coded) + first, whole - first);
+		add_pattern(out, sp_buf_str(&coded) + first, half);
+		add_pattern(out, sp_buf_str(&coded) + first + half, half);
 	}
 }
 
-static void add_hex_pattern(struct sp_buf *out, const char *text, size_t len)
+/* One byte as two hex digits of either case. */
+static void add_hex_byte(struct sp_buf *out, unsigned char c)
+{
+	const char digits[] = {"0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]};
+
+	for (size_t k = 0; k < 2; k++)
+		if (isalpha((unsigned char)digits[k]))
+			sp_buf_addf(out, "[%c%c]", digits[k], toupper((unsigned char)digits[k]));
+		else
+			sp_buf_addc(out, digits[k]);
+}
+
+/* Every byte as `lead` and two hex digits; a bracket in `lead` keeps it from its own text. */
+static void add_escaped_pattern(struct sp_buf *out, const char *lead, const char *text, size_t len)
 {
 	sp_buf_adds(out, " -e \"");
 	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-		const char digits[] = {"0123456789abcdef"[c >> 4], "0123456789abcdef"[c & 15]};
-
-		for (size_t k = 0; k < 2; k++) {
-			if (isalpha((unsigned char)digits[k]))
-				sp_buf_addf(out, "[%c%c]", digits[k],
-					    toupper((unsigned char)digits[k]));
-			else
-				sp_buf_addc(out, digits[k]);
-		}
-		if (i == 0)
-			sp_buf_adds(out, "[ ]*");
+		sp_buf_adds(out, i ? lead : "");
+		add_hex_byte(out, (unsigned char)text[i]);
 	}
 	sp_buf_addc(out, '"');
 }
 
-/* A canary is letters and digits, so its quoted, URL and JSON forms are the text itself. */
+/* Dumps have 16 bytes a line or more, so a line has one of these eighths whole. */
+#define HEX_WINDOW 8
+
+static void add_hex_patterns(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t at = 0; at + HEX_WINDOW <= len; at += HEX_WINDOW)
+		add_escaped_pattern(out, "[ :]*", text + at, HEX_WINDOW);
+}
+
+/*
+ * A canary is letters and digits, so in quotes, URL and JSON it is the text itself, unless
+ * somebody escapes what needs no escape.
+ */
 static void add_patterns(struct sp_buf *out, const struct sp_canary *canary)
 {
 	add_pattern(out, canary->text, SP_CANARY_LEN);
 	add_base64_patterns(out, canary->text, SP_CANARY_LEN);
-	add_hex_pattern(out, canary->text, SP_CANARY_LEN);
+	add_hex_patterns(out, canary->text, SP_CANARY_LEN);
+	add_escaped_pattern(out, "[%]", canary->text, SP_CANARY_LEN);
+	add_escaped_pattern(out, "[\\]u00", canary->text, SP_CANARY_LEN);
 }
 
 int sp_search_isolated(struct sp_case *t, struct sp_sandbox *sandbox)

@@ -19,23 +19,116 @@ static char *workspace(struct sp_case *t)
 	return dir;
 }
 
-static void write_form(struct sp_buf *buf, unsigned form, const struct sp_canary *canary)
+/* Breaks what `text` holds into lines of `width`. */
+static void add_lines(struct sp_buf *out, const struct sp_buf *text, size_t width)
 {
-	const char *before = &"---"[3 - form % 3];
-
-	sp_buf_adds(buf, "some text, ");
-	if (form < 3) {
-		struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-
-		sp_buf_addf(&whole, "%s%s and more", before, canary->text);
-		sp_buf_add_base64(buf, whole.data, whole.len);
-	} else if (form < 5) {
-		for (const char *c = canary->text; *c; c++)
-			sp_buf_addf(buf, form == 3 ? "%02x" : "%02X", (unsigned char)*c);
-	} else {
-		sp_buf_adds(buf, canary->text);
+	for (size_t i = 0; i < text->len; i++) {
+		sp_buf_addc(out, text->data[i]);
+		if (i % width == width - 1)
+			sp_buf_addc(out, '\n');
 	}
-	sp_buf_add(buf, "\0\xff binary", 9);
+}
+
+/* The canary behind `lead` bytes, as a tool would spell it. */
+struct form {
+	const char *name;
+	void (*write)(struct sp_buf *out, const char *text, size_t len);
+	/* All bytes of the canary may be cut by lines at any place. */
+	bool broken;
+};
+
+static void form_plain(struct sp_buf *out, const char *text, size_t len)
+{
+	sp_buf_add(out, text, len);
+}
+
+static void form_base64(struct sp_buf *out, const char *text, size_t len)
+{
+	sp_buf_add_base64(out, text, len);
+}
+
+static void form_base64_lines(struct sp_buf *out, const char *text, size_t len)
+{
+	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	sp_buf_add_base64(&whole, text, len);
+	add_lines(out, &whole, 76);
+}
+
+static void form_hex(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sp_buf_addf(out, "%02x", (unsigned char)text[i]);
+}
+
+static void form_hex_upper(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sp_buf_addf(out, "%02X:", (unsigned char)text[i]);
+}
+
+/* xxd -p */
+static void form_hex_lines(struct sp_buf *out, const char *text, size_t len)
+{
+	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	form_hex(&whole, text, len);
+	add_lines(out, &whole, 60);
+}
+
+/* od -t x1, xxd */
+static void form_dump(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (i % 16 == 0)
+			sp_buf_addf(out, "\n%07zo", i);
+		sp_buf_addf(out, " %02x", (unsigned char)text[i]);
+	}
+}
+
+static void form_url(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sp_buf_addf(out, "%%%02X", (unsigned char)text[i]);
+}
+
+static void form_json(struct sp_buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sp_buf_addf(out, "\\u%04x", (unsigned char)text[i]);
+}
+
+static const struct form forms[] = {
+    {"plain", form_plain, false},
+    {"base64", form_base64, false},
+    {"base64 in lines", form_base64_lines, true},
+    {"hex", form_hex, false},
+    {"HEX with colons", form_hex_upper, false},
+    {"hex in lines", form_hex_lines, true},
+    {"a dump", form_dump, true},
+    {"URL, all escaped", form_url, false},
+    {"JSON, all escaped", form_json, false},
+};
+
+static void check_form(struct sp_case *t, const char *dir, const struct form *form,
+		       const struct sp_canary *canary, size_t lead)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const char *path = sp_case_format(t, "%s/form", dir), *found;
+	struct sp_error err = SP_ERROR_INIT;
+
+	for (size_t i = 0; i < lead; i++)
+		sp_buf_addc(&whole, '-');
+	sp_buf_addf(&whole, "%s and more", canary->text);
+	sp_buf_adds(&text, "some text, ");
+	form->write(&text, whole.data, whole.len);
+	sp_buf_add(&text, "\0\xff binary", 9);
+	cr_assert_eq(sp_write_file(path, text.data, text.len, 0600, &err), 0, "%s", err.message);
+	found = sp_search_files(t, &t->sandbox, canary);
+	cr_expect(found && !strcmp(found, path), "%s behind %zu bytes: \"%s\" expected, got \"%s\"",
+		  form->name, lead, path, found ? found : recorded(t));
+	unlink(path);
 }
 
 Test(search, files_in_every_form)
@@ -43,23 +136,13 @@ Test(search, files_in_every_form)
 	struct sp_case *t CASE = case_new();
 	char *dir SP_FREE = workspace(t);
 	struct sp_canary canary;
-	struct sp_error err = SP_ERROR_INIT;
 
 	sp_canary_make(t, &canary);
 	SAYS_YES(t, !strcmp(sp_search_files(t, &t->sandbox, &canary), ""));
-	for (unsigned form = 0; form < 6; form++) {
-		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-		const char *path = sp_case_format(t, "%s/form%u", dir, form);
-		const char *found;
-
-		write_form(&text, form, &canary);
-		cr_assert_eq(sp_write_file(path, text.data, text.len, 0600, &err), 0, "%s",
-			     err.message);
-		found = sp_search_files(t, &t->sandbox, &canary);
-		cr_expect(found && !strcmp(found, path), "form %u: \"%s\" expected, got \"%s\"",
-			  form, path, found ? found : recorded(t));
-		unlink(path);
-	}
+	/* Wherever a line ends in it. */
+	for (size_t i = 0; i < SP_COUNT(forms); i++)
+		for (size_t lead = 0; lead < (forms[i].broken ? 32 : 3); lead++)
+			check_form(t, dir, &forms[i], &canary, lead);
 	t->gone = true;
 	SAYS_NO(t, sp_search_files(t, &t->sandbox, &canary), "exec of a plain command");
 	sp_remove_tree(dir);
