@@ -2,6 +2,7 @@
 /*
  * Faults of the env suite on any provider: variables that are changed, lost, or told on their way.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,6 +324,17 @@ static const struct fault_hooks host_leaks = { .exec = host_leaks_exec };
 FAULT_WRAP(wrap_host_leaks, host_leaks)
 
 /* https://TOKEN@HOST in the command's text */
+/* Debug output that stayed. */
+static int logs_env_set(struct fault_sandbox *sandbox, const struct sp_env *env, size_t n_env,
+			struct sp_cancel *cancel, struct sp_error *err)
+{
+	for (size_t i = 0; i < n_env; i++)
+		fprintf(stderr, "env_set %s=%s\n", env[i].name, env[i].value);
+	return sp_sandbox_env_set(&sandbox->inner, env, n_env, cancel, err);
+}
+static const struct fault_hooks logs_values = { .env_set = logs_env_set };
+FAULT_WRAP(wrap_logs_values, logs_values)
+
 static int git_in_text(struct fault_sandbox *sandbox, const struct sp_git_options *options,
 		       struct sp_exec_result *ret_result, struct sp_error *err)
 {
@@ -432,6 +444,9 @@ static const struct sp_fault faults[] = {
 		  FAULT_LIST("contract:C112", "field:E06"), "env.secret.host"),
 	ENV_FAULT("git-token-in-text", git_text, "E5", "A git token stands in the command's text.",
 		  FAULT_LIST("contract:C96"), "env.secret.requests", "env.secret.git"),
+	ENV_FAULT("env-logs-values", logs_values, "E5",
+		  "What env_set is given is written to standard error.",
+		  FAULT_LIST("contract:E3", "contract:C114"), "env.secret.logs"),
 	ENV_FAULT("env-value-in-error", tells_value, "E7",
 		  "An error repeats the variable that the call was given.",
 		  FAULT_LIST("contract:C114"), "env.error.refused", "env.error.upload",

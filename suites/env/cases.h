@@ -42,6 +42,9 @@ void env_secret_other_user(struct sp_case *t);
 void env_secret_host(struct sp_case *t);
 void env_secret_git(struct sp_case *t);
 
+/* logs.c */
+void env_secret_logs(struct sp_case *t);
+
 /* errors.c */
 void env_error_refused(struct sp_case *t);
 void env_error_name(struct sp_case *t);

@@ -336,6 +336,22 @@ static const struct sp_case_def cases[] = {
 		.run = env_secret_argv,
 	},
 	{
+		.id = "env.secret.logs",
+		SP_CASE_HERE,
+		.clause = "E5",
+		.level = SP_MUST,
+		.needs = SP_NEED_FRESH | SP_NEED_ENV,
+		.tools = LIST(SP_VARS_TOOLS),
+		.faults = LIST("env-logs-values"),
+		.requirement = "A provider that logs on standard output or error logs no value.",
+		.rationale = "Logs are kept, sent on and read by many (contract:E3, contract:C114).",
+		.detection = "Both outputs of this process are turned aside while values are set, "
+			     "used and refused; what was said is searched, and holds what the "
+			     "case itself has said.",
+		.limits = "What a provider in another process (a driver) logs goes elsewhere.",
+		.run = env_secret_logs,
+	},
+	{
 		.id = "env.secret.other-environ",
 		SP_CASE_HERE,
 		.clause = "E6",
@@ -526,5 +542,5 @@ const struct sp_suite sp_suite_env = {
 	.subject = SP_SUBJECT_PROVIDER,
 	.cases = cases,
 	.n_cases = SP_COUNT(cases),
-	.clauses_version = "1",
+	.clauses_version = "2",
 };

@@ -448,5 +448,5 @@ const struct sp_suite sp_suite_snapshot = {
     .subject = SP_SUBJECT_PROVIDER,
     .cases = cases,
     .n_cases = SP_COUNT(cases),
-    .clauses_version = "1",
+    .clauses_version = "2",
 };
