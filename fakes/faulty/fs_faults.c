@@ -234,6 +234,40 @@ static int follows_exists(struct fault_sandbox *sandbox, const char *path, bool 
 static const struct fault_hooks exists_follows = { .fs_exists = follows_exists };
 FAULT_WRAP(wrap_exists_follows, exists_follows)
 
+static int missing_lstat(struct fault_sandbox *sandbox, const char *path, struct sp_stat *ret_stat,
+			 struct sp_cancel *cancel, struct sp_error *err)
+{
+	int rc = sp_sandbox_lstat(&sandbox->inner, path, ret_stat, cancel, err);
+
+	return rc ? sp_error_set(err, SP_NOT_FOUND, "%s is missing", path) : 0;
+}
+
+static const struct fault_hooks lstat_missing = { .fs_lstat = missing_lstat };
+FAULT_WRAP(wrap_lstat_missing, lstat_missing)
+
+/* Absent is what the tool says so of; everything else is there. */
+static int no_error_exists(struct fault_sandbox *sandbox, const char *path, bool *ret_exists,
+			   struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_stat stat;
+
+	*ret_exists = sp_sandbox_lstat(&sandbox->inner, path, &stat, cancel, err) != SP_NOT_FOUND;
+	return 0;
+}
+
+static const struct fault_hooks exists_no_error = { .fs_exists = no_error_exists };
+FAULT_WRAP(wrap_exists_no_error, exists_no_error)
+
+static int ignores_remove(struct fault_sandbox *sandbox, const char *path,
+			  struct sp_cancel *cancel, struct sp_error *err)
+{
+	(void)sp_sandbox_remove(&sandbox->inner, path, cancel, err);
+	return 0;
+}
+
+static const struct fault_hooks remove_ignores = { .fs_remove = ignores_remove };
+FAULT_WRAP(wrap_remove_ignores, remove_ignores)
+
 static int ignores_mkdir(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
 			 struct sp_error *err)
 {
@@ -299,6 +333,82 @@ static int unquoted_exists(struct fault_sandbox *sandbox, const char *path, bool
 static const struct fault_hooks unquoted = { .fs_exists = unquoted_exists };
 FAULT_WRAP(wrap_unquoted, unquoted)
 
+/* rm -rf $path, without "--": a path that begins with a dash is an option. */
+static int dash_remove(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
+		       struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	if (*path != '-')
+		return sp_sandbox_remove(&sandbox->inner, path, cancel, err);
+	sp_buf_adds(&text, "rm -rf ");
+	sp_buf_add_shell(&text, path);
+	return fault_inner_shell(sandbox, sp_buf_str(&text), cancel)
+		       ? sp_error_set(err, SP_IO, "rm failed")
+		       : 0;
+}
+
+static const struct fault_hooks dash = { .fs_remove = dash_remove };
+FAULT_WRAP(wrap_dash, dash)
+
+/* mkdir "$path", with the path in the text. */
+static int double_quotes_mkdir(struct fault_sandbox *sandbox, const char *path,
+			       struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	sp_buf_addf(&text, "mkdir -p -- \"%s\"", path);
+	return fault_inner_shell(sandbox, sp_buf_str(&text), cancel)
+		       ? sp_error_set(err, SP_IO, "mkdir failed")
+		       : 0;
+}
+
+static const struct fault_hooks double_quotes = { .fs_mkdir = double_quotes_mkdir };
+FAULT_WRAP(wrap_double_quotes, double_quotes)
+
+/* Decoded and encoded again: what is no text becomes the character for that. */
+static int as_text_remove(struct fault_sandbox *sandbox, const char *path,
+			  struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (; *path; path++)
+		if ((unsigned char)*path >= 0xf8)
+			sp_buf_adds(&text, "\xef\xbf\xbd");
+		else
+			sp_buf_addc(&text, *path);
+	return sp_sandbox_remove(&sandbox->inner, sp_buf_str(&text), cancel, err);
+}
+
+static int as_text_rename(struct fault_sandbox *sandbox, const char *from, const char *to,
+			  struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (; *to; to++)
+		if ((unsigned char)*to >= 0xf8)
+			sp_buf_adds(&text, "\xef\xbf\xbd");
+		else
+			sp_buf_addc(&text, *to);
+	return sp_sandbox_rename(&sandbox->inner, from, sp_buf_str(&text), cancel, err);
+}
+
+static const struct fault_hooks as_text = { .fs_remove = as_text_remove,
+					    .fs_rename = as_text_rename };
+FAULT_WRAP(wrap_as_text, as_text)
+
+/* strncmp(path, "/workspace", 10), and the rest goes below the root. */
+static int prefix_write(struct fault_sandbox *sandbox, const char *path, const void *data,
+			size_t len, struct sp_cancel *cancel, struct sp_error *err)
+{
+	bool alike = !strncmp(path, "/workspace", 10) && path[10] && path[10] != '/';
+
+	return sp_sandbox_write(&sandbox->inner, alike ? path + 10 : path, data, len, cancel, err);
+}
+
+static const struct fault_hooks prefix = { .fs_write = prefix_write };
+FAULT_WRAP(wrap_prefix, prefix)
+
 /* Only write() maps /workspace. */
 static int real_workspace_read(struct fault_sandbox *sandbox, const char *path,
 			       struct sp_bytes *ret_bytes, struct sp_cancel *cancel,
@@ -348,9 +458,9 @@ static int failure_absence_exists(struct fault_sandbox *sandbox, const char *pat
 static const struct fault_hooks failure_absence = { .fs_exists = failure_absence_exists };
 FAULT_WRAP(wrap_failure_absence, failure_absence)
 
-#define FS(id_, wrap_, clause_, summary_, sources_, case_)                                         \
+#define FS(id_, wrap_, clause_, summary_, sources_, ...)                                         \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "fs " clause_, .cases = FAULT_LIST(case_), .seam = SP_FAULT_PROVIDER,          \
+	  .clause = "fs " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,          \
 	  .wrap_provider = wrap_ }
 
 static const struct sp_fault faults[] = {
@@ -378,6 +488,12 @@ static const struct sp_fault faults[] = {
 	   FAULT_LIST("contract:1.5"), "fs.names.listed"),
 	FS("fs-lstat-follows-links", wrap_lstat_follows, "F5", "lstat() follows links.",
 	   FAULT_LIST("contract:1.5"), "fs.lstat.types"),
+	FS("fs-lstat-failure-is-missing", wrap_lstat_missing, "F5",
+	   "lstat() reads any failure as absence.", FAULT_LIST("contract:C129"),
+	   "fs.lstat.refuses"),
+	FS("fs-exists-means-no-error", wrap_exists_no_error, "F5",
+	   "exists() takes any other failure than absence for presence.", FAULT_LIST("field:F09"),
+	   "fs.lstat.refuses"),
 	FS("fs-exists-follows-links", wrap_exists_follows, "F5", "A dangling link is absent.",
 	   FAULT_LIST("contract:1.5"), "fs.exists.answers"),
 	FS("fs-mkdir-ignores-errors", wrap_mkdir_ignores, "F6",
@@ -385,11 +501,25 @@ static const struct sp_fault faults[] = {
 	   "fs.mkdir.makes"),
 	FS("fs-remove-follows-links", wrap_remove_follows, "F7",
 	   "remove() empties what a link leads to.", FAULT_LIST("field:F17"), "fs.remove.tree"),
+	FS("fs-remove-ignores-errors", wrap_remove_ignores, "F7",
+	   "remove() succeeds whatever the tool says.", FAULT_LIST("contract:C128", "field:F17"),
+	   "fs.remove.refused"),
 	FS("fs-rename-into-folder", wrap_into_folder, "F8",
 	   "rename() moves into a folder that is in the way.", FAULT_LIST("field:F19"),
 	   "fs.rename.posix"),
 	FS("fs-names-unquoted", wrap_unquoted, "F9", "exists() splits a path at blanks.",
 	   FAULT_LIST("field:F01"), "fs.names.odd"),
+	FS("fs-dash-is-option", wrap_dash, "F9", "remove() takes a leading dash for an option.",
+	   FAULT_LIST("contract:1.5"), "fs.names.whole"),
+	FS("fs-mkdir-double-quotes", wrap_double_quotes, "F9",
+	   "mkdir() puts the path between double quotes of the shell.", FAULT_LIST("field:F01"),
+	   "fs.names.folders"),
+	FS("fs-names-as-text", wrap_as_text, "F9",
+	   "rename() and remove() convert a name that is no text.", FAULT_LIST("field:F01"),
+	   "fs.names.bytes"),
+	FS("fs-workspace-is-prefix", wrap_prefix, "F10",
+	   "write() maps what only begins like /workspace.", FAULT_LIST("contract:C137"),
+	   "fs.paths.look-alike"),
 	FS("fs-workspace-is-real", wrap_real_workspace, "F10", "read() does not map /workspace.",
 	   FAULT_LIST("render:34"), "fs.paths.workspace"),
 	FS("fs-ignores-abort", wrap_ignores_abort, "F11", "remove() does not look at its cancel.",
@@ -400,7 +530,7 @@ static const struct sp_fault faults[] = {
 	   "exists() reads any failure as absence.", FAULT_LIST("field:F09", "contract:1.5"),
 	   "fs.trouble.not-absence"),
 	FS("fs-write-swallows", wrap_swallows, "F12", "write() succeeds whatever came back.",
-	   FAULT_LIST("field:F07"), "fs.trouble.disk-full"),
+	   FAULT_LIST("field:F07"), "fs.trouble.disk-full", "fs.write.refuses"),
 	FS("fs-write-asks-first", wrap_asks_first, "F13", "write() looks for the file first.",
 	   FAULT_LIST("render:28"), "fs.costs.counted"),
 };

@@ -80,6 +80,25 @@ void fs_write_parents(struct sp_case *t)
 	says(&y, "deep", "a file below new folders", "cat %s'/a/b c/d'", y.dir);
 }
 
+/* Where a folder is, and below what is none. */
+void fs_write_refuses(struct sp_case *t)
+{
+	static const char *const rows[] = { "dir", "file/below", "file/below/that" };
+	struct yard y YARD = YARD_INIT;
+
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "file"), "old") &&
+		   sp_sh_ok(t, y.sandbox, "mkdir %s/dir", y.dir));
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		int rc = sp_sandbox_write(y.sandbox, yard_path(&y, rows[i]), "new", 3,
+					  sp_case_cancel(t), &err);
+
+		SP_CHECK(t, rc < 0, "write to %s is an error", rows[i]);
+	}
+	says(&y, "dir file\nold", "what is there after refused writes",
+	     "cd %s && echo $(find . -mindepth 1 | cut -c3- | sort) && cat file", y.dir);
+}
+
 void fs_read_missing(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
@@ -96,29 +115,45 @@ void fs_read_missing(struct sp_case *t)
 
 void fs_read_folder(struct sp_case *t)
 {
+	static const char *const rows[] = { ".", "empty", "a.tar", "link" };
 	struct yard y YARD = YARD_INIT;
 	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc;
-
-	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, "echo x >%s/x", y.dir));
-	rc = sp_sandbox_read(y.sandbox, y.dir, &bytes, sp_case_cancel(t), &err);
-	SP_CHECK_CODE(t, SP_CONFLICT, rc, &err, "read of a folder");
-}
-
-void fs_read_tar(struct sp_case *t)
-{
-	struct yard y YARD = YARD_INIT;
-	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-	char hex[SP_SHA256_HEX];
 	int rc;
 
 	SP_REQUIRE(yard_open(t, &y) &&
-		   sp_sh_ok(t, y.sandbox, "cd %s && echo x >x && tar cf a.tar x", y.dir));
-	rc = sp_sandbox_read(y.sandbox, yard_path(&y, "a.tar"), &bytes, sp_case_cancel(t), &err);
-	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "read of a tar file"));
-	sp_sha256_hex(bytes.data, bytes.len, hex);
-	says(&y, hex, "the digest of a tar file, by a command", "sha256sum <%s | cut -c1-64",
-	     yard_path(&y, "a.tar"));
+		   sp_sh_ok(t, y.sandbox,
+			    "cd %s && mkdir empty a.tar && echo x >x && echo x >a.tar/x && "
+			    "ln -s a.tar link",
+			    y.dir));
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		rc = sp_sandbox_read(y.sandbox, yard_path(&y, rows[i]), &bytes, sp_case_cancel(t),
+				     &err);
+		SP_CHECK_CODE(t, SP_CONFLICT, rc, &err, "read of the folder %s", rows[i]);
+	}
+}
+
+/* Archives are files like any other, whatever their names and first bytes promise. */
+void fs_read_tar(struct sp_case *t)
+{
+	static const char *const rows[] = { "a.tar", "a.tar.gz", "a.tgz", "tar", "short.tar" };
+	struct yard y YARD = YARD_INIT;
+
+	SP_REQUIRE(yard_open(t, &y) &&
+		   sp_sh_ok(t, y.sandbox,
+			    "cd %s && echo x >x && tar cf a.tar x && gzip -c <a.tar >a.tar.gz && "
+			    "cp a.tar.gz a.tgz && cp a.tar tar && head -c 700 <a.tar >short.tar",
+			    y.dir));
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		char hex[SP_SHA256_HEX];
+		int rc = sp_sandbox_read(y.sandbox, yard_path(&y, rows[i]), &bytes,
+					 sp_case_cancel(t), &err);
+
+		SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "read of %s", rows[i]));
+		sp_sha256_hex(bytes.data, bytes.len, hex);
+		SP_REQUIRE(says(&y, hex, "its digest, by a command", "sha256sum <%s | cut -c1-64",
+				yard_path(&y, rows[i])));
+	}
 }

@@ -65,6 +65,20 @@ static const struct sp_case_def cases[] = {
 		.run = fs_write_parents,
 	},
 	{
+		.id = "fs.write.refuses",
+		SP_CASE_HERE,
+		.clause = "F2",
+		.level = SP_MUST,
+		.faults = LIST("fs-write-swallows"),
+		.requirement =
+			"write() where a folder is, or below a file, is an error and changes nothing.",
+		.rationale =
+			"Success without a file is lost work (field:F07).",
+		.detection =
+			"To a folder and below a file; a command looks at what is there.",
+		.run = fs_write_refuses,
+	},
+	{
 		.id = "fs.write.atomic",
 		SP_CASE_HERE,
 		.clause = "F2",
@@ -102,7 +116,7 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"The platform sends a folder as an archive; its bytes are no "
 			"file's (Render provider, item 28).",
-		.detection = "Reads a folder with a file in it.",
+		.detection = "Reads a folder, an empty one, one that is named like an archive, and a link.",
 		.run = fs_read_folder,
 	},
 	{
@@ -112,11 +126,11 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.tools = LIST("sha256sum", "tar"),
 		.faults = LIST("fs-tar-is-a-folder"),
-		.requirement = "A tar file is read as itself.",
+		.requirement = "An archive is read as itself.",
 		.rationale =
 			"Whoever tells folders by the archive's look mistakes it (Render "
 			"provider, item 28).",
-		.detection = "Makes one, reads it, compares the digests.",
+		.detection = "Five, of tar and gzip, one cut off, one without an ending; digests are compared.",
 		.run = fs_read_tar,
 	},
 	{
@@ -161,6 +175,21 @@ static const struct sp_case_def cases[] = {
 		.rationale = "A followed link hides where writing would go (contract 1.5 F7).",
 		.detection = "One of each with a mode of its own.",
 		.run = fs_lstat_types,
+	},
+	{
+		.id = "fs.lstat.refuses",
+		SP_CASE_HERE,
+		.clause = "F5",
+		.level = SP_MUST,
+		.faults = LIST("fs-lstat-failure-is-missing", "fs-exists-means-no-error"),
+		.requirement =
+			"What cannot be looked at is an error of lstat() and never \"not found\", and is not there for exists().",
+		.rationale =
+			"A failed look was read as absence, and what was there was made anew"
+			"(contract:C129, field:F09).",
+		.detection =
+			"Below a file, and below a link that leads to itself.",
+		.run = fs_lstat_refuses,
 	},
 	{
 		.id = "fs.exists.answers",
@@ -209,6 +238,20 @@ static const struct sp_case_def cases[] = {
 		.run = fs_remove_tree,
 	},
 	{
+		.id = "fs.remove.refused",
+		SP_CASE_HERE,
+		.clause = "F7",
+		.level = SP_MUST,
+		.faults = LIST("fs-remove-ignores-errors"),
+		.requirement =
+			"A remove that was not carried out is an error.",
+		.rationale =
+			"Exit codes of the tool were ignored (contract:C128, field:F17).",
+		.detection =
+			"A file that the kernel keeps whoever asks, /proc/1/status.",
+		.run = fs_remove_refused,
+	},
+	{
 		.id = "fs.rename.posix",
 		SP_CASE_HERE,
 		.clause = "F8",
@@ -227,7 +270,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "F9",
 		.level = SP_MUST,
 		.faults = LIST("fs-names-unquoted"),
-		.requirement = "Every call works on names of any bytes.",
+		.requirement = "Every call works on names of any text.",
 		.rationale =
 			"A leading dash, a newline or a quote ends up as an option or as "
 			"shell (field:F01, contract:C134).",
@@ -235,6 +278,51 @@ static const struct sp_case_def cases[] = {
 			"29 names through write, read, exists, lstat, rename and remove; "
 			"a command looks.",
 		.run = fs_names_odd,
+	},
+	{
+		.id = "fs.names.whole",
+		SP_CASE_HERE,
+		.clause = "F9",
+		.level = SP_MUST,
+		.faults = LIST("fs-dash-is-option"),
+		.requirement =
+			"A path may begin with a dash or any other mark.",
+		.rationale =
+			"With nothing before it a name is an option, a home or a history (contract 1.5 F8).",
+		.detection =
+			"Twelve beginnings of a relative path through write, read, exists, lstat, rename"
+			"and remove; a command looks.",
+		.run = fs_names_whole,
+	},
+	{
+		.id = "fs.names.folders",
+		SP_CASE_HERE,
+		.clause = "F9",
+		.level = SP_MUST,
+		.faults = LIST("fs-mkdir-double-quotes"),
+		.requirement =
+			"Folders may have any name that files may have.",
+		.rationale =
+			"The same quoting, in other calls (field:F01).",
+		.detection =
+			"29 names through mkdir, write into it, list, rename and remove; a command looks.",
+		.run = fs_names_folders,
+	},
+	{
+		.id = "fs.names.bytes",
+		SP_CASE_HERE,
+		.clause = "F9",
+		.level = SP_MUST,
+		.faults = LIST("fs-names-as-text"),
+		.requirement =
+			"A name that is no text is taken as it is, or refused by read() and write() as"
+			"invalid; it never stands for another.",
+		.rationale =
+			"A conversion makes one name of many, and the wrong file is removed (field:F01).",
+		.detection =
+			"A name of bytes that are not UTF-8 beside the name that a conversion would make of"
+			"it, through all calls; the other file stays.",
+		.run = fs_names_bytes,
 	},
 	{
 		.id = "fs.names.listed",
@@ -261,6 +349,20 @@ static const struct sp_case_def cases[] = {
 			"Written by one, read by the others, \"..\" and \"//\" among "
 			"them.",
 		.run = fs_paths_workspace,
+	},
+	{
+		.id = "fs.paths.look-alike",
+		SP_CASE_HERE,
+		.clause = "F10",
+		.level = SP_MUST,
+		.faults = LIST("fs-workspace-is-prefix"),
+		.requirement =
+			"A path that only begins like /workspace leads elsewhere, or is refused.",
+		.rationale =
+			"A test of the beginning lets /workspace-evil through (contract:C137).",
+		.detection =
+			"A write beside /workspace; a command looks there and where the beginning would lead.",
+		.run = fs_paths_look_alike,
 	},
 	{
 		.id = "fs.abort.before",
@@ -313,10 +415,10 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_CONTROL,
 		.faults = LIST("fs-write-swallows"),
 		.requirement =
-			"A write that finds no room is an error, leaves nothing half done "
-			"beside the file, and the next one works.",
+			"A write that finds no room is an error, leaves what was there as it "
+			"was, and the next one works.",
 		.rationale = "A full disk that nobody is told of loses work (field:F07).",
-		.detection = "The back end's disk is full once.",
+		.detection = "The back end's disk is full once over a file, once where none is.",
 		.run = fs_disk_full,
 	},
 	{
@@ -344,5 +446,5 @@ const struct sp_suite sp_suite_fs = {
 	.subject = SP_SUBJECT_PROVIDER,
 	.cases = cases,
 	.n_cases = SP_COUNT(cases),
-	.clauses_version = "1",
+	.clauses_version = "2",
 };

@@ -196,3 +196,43 @@ void fs_rename_as_posix(struct sp_case *t)
 				"cd %s && echo *", y.dir));
 	}
 }
+
+/* "Not found" is a claim, and these are no proof of it. */
+void fs_lstat_refuses(struct sp_case *t)
+{
+	static const char *const rows[] = { "file/below", "file/below/that", "loop/below" };
+	struct yard y YARD = YARD_INIT;
+
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "file"), "x") &&
+		   sp_sh_ok(t, y.sandbox, "ln -s loop %s/loop", y.dir));
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_stat stat = { 0 };
+		bool exists = false;
+		int rc = sp_sandbox_lstat(y.sandbox, yard_path(&y, rows[i]), &stat,
+					  sp_case_cancel(t), &err);
+
+		SP_CHECK(t, rc < 0 && rc != SP_NOT_FOUND && rc != SP_GONE,
+			 "lstat of %s is an error that does not say \"missing\", but %s", rows[i],
+			 rc ? sp_code_name(rc) : "success");
+		rc = sp_sandbox_exists(y.sandbox, yard_path(&y, rows[i]), &exists,
+				       sp_case_cancel(t), &err);
+		SP_CHECK(t, rc < 0 || !exists, "exists does not say that %s is there", rows[i]);
+	}
+}
+
+/* The kernel keeps it, whoever asks. */
+void fs_remove_refused(struct sp_case *t)
+{
+	static const char *const kept = "/proc/1/status";
+	struct yard y YARD = YARD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	SP_REQUIRE(yard_open(t, &y) && sp_sh_ok(t, y.sandbox, "[ -e %s ]", kept));
+	rc = sp_sandbox_remove(y.sandbox, kept, sp_case_cancel(t), &err);
+	SP_CHECK(t, rc < 0 && rc != SP_NOT_FOUND && rc != SP_GONE,
+		 "removing %s is an error that does not say \"missing\", but %s", kept,
+		 rc ? sp_code_name(rc) : "success");
+	sp_sh_ok(t, y.sandbox, "[ -e %s ]", kept);
+}

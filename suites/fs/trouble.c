@@ -113,21 +113,28 @@ void fs_failure_is_not_absence(struct sp_case *t)
 	}
 }
 
+/* Over what is there, where nothing is, and once more with room. */
 void fs_disk_full(struct sp_case *t)
 {
+	static const char *const rows[] = { "f", "new" };
 	struct sp_control *control = sp_case_control(t);
 	struct yard y YARD = YARD_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
 	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "old"));
-	control->ops->fail(control->self, SP_STEP_UPLOAD, 1, SP_FAIL_DISK_FULL, 507, NULL);
-	rc = sp_sandbox_write(y.sandbox, yard_path(&y, "f"), "new content", 11, sp_case_cancel(t),
-			      &err);
-	control->ops->fail(control->self, SP_STEP_UPLOAD, 0, -1, 0, NULL);
-	SP_REQUIRE(SP_CHECK(t, rc < 0, "a write that found no room is an error"));
-	SP_REQUIRE(says(&y, "f", "the files there", "ls -A %s", y.dir));
-	put_text(&y, yard_path(&y, "f"), "again");
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		control->ops->fail(control->self, SP_STEP_UPLOAD, 1, SP_FAIL_DISK_FULL, 507, NULL);
+		rc = sp_sandbox_write(y.sandbox, yard_path(&y, rows[i]), "new content", 11,
+				      sp_case_cancel(t), &err);
+		control->ops->fail(control->self, SP_STEP_UPLOAD, 0, -1, 0, NULL);
+		SP_REQUIRE(SP_CHECK_CODE(t, SP_IO, rc, &err, "a write to %s that finds no room",
+					 rows[i]));
+	}
+	SP_REQUIRE(says(&y, "f\nold", "what is there after it", "cd %s && ls -A && cat f", y.dir));
+	SP_REQUIRE(put_text(&y, yard_path(&y, "f"), "again"));
+	gives_text(&y, yard_path(&y, "f"), "again");
 }
 
 /* COUNT: what each call asks of the back end. */
