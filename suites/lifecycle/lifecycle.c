@@ -258,10 +258,13 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
 		.faults = LIST("life-destroy-unknown-throws", "life-destroy-neighbours"),
-		.requirement = "destroy by an id that never was is a success, and removes nothing.",
+		.requirement =
+			"destroy by an id that never was is a success, and removes nothing.",
 		.rationale =
-			"A record whose sandbox was never made could not be cleaned up (field:L07).",
-		.detection = "The id of a live one with another last character; the live one works on.",
+			"A record whose sandbox was never made could not be cleaned up "
+			"(field:L07).",
+		.detection =
+			"The id of a live one with another last character; the live one works on.",
 		.run = life_destroy_unknown,
 	},
 	{
