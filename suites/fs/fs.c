@@ -71,7 +71,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.faults = LIST("fs-write-swallows"),
 		.requirement =
-			"write() where a folder is, or below a file, is an error and changes nothing.",
+			"write() where a folder is, or below a file, is an error and changes "
+			"nothing.",
 		.rationale =
 			"Success without a file is lost work (field:F07).",
 		.detection =
@@ -116,7 +117,9 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"The platform sends a folder as an archive; its bytes are no "
 			"file's (Render provider, item 28).",
-		.detection = "Reads a folder, an empty one, one that is named like an archive, and a link.",
+		.detection =
+			"Reads a folder, an empty one, one that is named like an archive, and a "
+			"link.",
 		.run = fs_read_folder,
 	},
 	{
@@ -130,7 +133,9 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"Whoever tells folders by the archive's look mistakes it (Render "
 			"provider, item 28).",
-		.detection = "Five, of tar and gzip, one cut off, one without an ending; digests are compared.",
+		.detection =
+			"Five, of tar and gzip, one cut off, one without an ending; digests are "
+			"compared.",
 		.run = fs_read_tar,
 	},
 	{
@@ -183,7 +188,8 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.faults = LIST("fs-lstat-failure-is-missing", "fs-exists-means-no-error"),
 		.requirement =
-			"What cannot be looked at is an error of lstat() and never \"not found\", and is not there for exists().",
+			"What cannot be looked at is an error of lstat() and never \"not "
+			"found\", and is not there for exists().",
 		.rationale =
 			"A failed look was read as absence, and what was there was made anew"
 			"(contract:C129, field:F09).",
@@ -288,9 +294,11 @@ static const struct sp_case_def cases[] = {
 		.requirement =
 			"A path may begin with a dash or any other mark.",
 		.rationale =
-			"With nothing before it a name is an option, a home or a history (contract 1.5 F8).",
+			"With nothing before it a name is an option, a home or a history "
+			"(contract 1.5 F8).",
 		.detection =
-			"Twelve beginnings of a relative path through write, read, exists, lstat, rename"
+			"Twelve beginnings of a relative path through write, read, exists, "
+			"lstat, rename"
 			"and remove; a command looks.",
 		.run = fs_names_whole,
 	},
@@ -305,7 +313,8 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"The same quoting, in other calls (field:F01).",
 		.detection =
-			"29 names through mkdir, write into it, list, rename and remove; a command looks.",
+			"29 names through mkdir, write into it, list, rename and remove; a "
+			"command looks.",
 		.run = fs_names_folders,
 	},
 	{
@@ -315,12 +324,15 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.faults = LIST("fs-names-as-text"),
 		.requirement =
-			"A name that is no text is taken as it is, or refused by read() and write() as"
+			"A name that is no text is taken as it is, or refused by read() and "
+			"write() as"
 			"invalid; it never stands for another.",
 		.rationale =
-			"A conversion makes one name of many, and the wrong file is removed (field:F01).",
+			"A conversion makes one name of many, and the wrong file is removed "
+			"(field:F01).",
 		.detection =
-			"A name of bytes that are not UTF-8 beside the name that a conversion would make of"
+			"A name of bytes that are not UTF-8 beside the name that a conversion "
+			"would make of"
 			"it, through all calls; the other file stays.",
 		.run = fs_names_bytes,
 	},
@@ -361,7 +373,8 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"A test of the beginning lets /workspace-evil through (contract:C137).",
 		.detection =
-			"A write beside /workspace; a command looks there and where the beginning would lead.",
+			"A write beside /workspace; a command looks there and where the "
+			"beginning would lead.",
 		.run = fs_paths_look_alike,
 	},
 	{

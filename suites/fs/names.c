@@ -103,7 +103,7 @@ void fs_names_folders(struct sp_case *t)
 #define BYTES "\xff\xfe x"
 #define LOSSY "\xef\xbf\xbd\xef\xbf\xbd x"
 
-/* Transfers may refuse such a name, since a service takes paths as text; nothing else may happen. */
+/* Transfers may refuse such a name: a service takes paths as text. Nothing else may happen. */
 static bool transfer_or_refusal(const struct yard *y, const char *path)
 {
 	struct sp_bytes bytes SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;

@@ -276,9 +276,11 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("life-destroy-busy"),
 		.requirement = "Two destroys of one sandbox at once are both a success.",
 		.rationale =
-			"The loser of two clean-ups took the winner's work for a failure (field:L07).",
+			"The loser of two clean-ups took the winner's work for a failure "
+			"(field:L07).",
 		.detection =
-			"HOLD: the first stands before the service has ended anything; the second, by "
+			"HOLD: the first stands before the service has ended anything; the "
+			"second, by "
 			"id, comes; then the gate opens.",
 		.run = life_destroy_at_once,
 	},
