@@ -1277,8 +1277,8 @@ Test(provider, snapshot_names_fit)
 #define GROUP "sbg-d0000000000000000009"
 #define SNAPSHOTS "/sandbox-groups/" GROUP "/snapshots"
 #define LISTED(id_, sandbox_, name_, kind_)                                                        \
-	"{\"snapshot\":{\"id\":\"" id_ "\",\"sourceSandboxId\":\"" sandbox_                           \
-	"\",\"name\":\"" name_ "\",\"kind\":\"" kind_ "\"},\"cursor\":\"c\"}"
+	"{\"snapshot\":{\"id\":\"" id_ "\",\"sourceSandboxId\":\"" sandbox_ "\",\"name\":\""      \
+	name_ "\",\"kind\":\"" kind_ "\"},\"cursor\":\"c\"}"
 #define OLDER LISTED("snp-older", ID, "tsai-label", "filesystem")
 #define OURS LISTED("snp-ours", ID, "tsai-label", "filesystem")
 
@@ -1291,7 +1291,8 @@ static void lose(const char *before, const struct answer *lost, const char *afte
 	    MINT,
 	    RUN(EXIT("0")),
 	    {"GET /sandboxes/" ID, 0, 200, NULL,
-	     "{\"id\":\"" ID "\",\"status\":\"running\",\"sandboxGroupId\":\"" GROUP "\"}", 0, NULL},
+	     "{\"id\":\"" ID "\",\"status\":\"running\",\"sandboxGroupId\":\"" GROUP "\"}", 0,
+	     NULL},
 	    {"GET " SNAPSHOTS, 0, 200, NULL, before, 0, NULL},
 	    *lost,
 	    {"GET " SNAPSHOTS, 0, 200, NULL, after, 0, NULL},

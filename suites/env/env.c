@@ -344,7 +344,7 @@ static const struct sp_case_def cases[] = {
 		.tools = LIST(SP_VARS_TOOLS),
 		.faults = LIST("env-logs-values"),
 		.requirement = "A provider that logs on standard output or error logs no value.",
-		.rationale = "Logs are kept, sent on and read by many (contract:E3, contract:C114).",
+		.rationale = "Logs are kept, sent on, read by many (contract:E3, contract:C114).",
 		.detection = "Both outputs of this process are turned aside while values are set, "
 			     "used and refused; what was said is searched, and holds what the "
 			     "case itself has said.",
