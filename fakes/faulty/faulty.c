@@ -16,7 +16,7 @@ static const struct fault_table *const tables[] = {
 	&fault_kill_wait, &fault_kill_codes, &fault_kill_ends,
 	&fault_kill_steps, &fault_exec_code, &fault_exec_output,
 	&fault_exec_cap, &fault_exec_turns, &fault_exec_stdin,
-	&fault_exec_shell, &fault_exec_place, &fault_exec_outcome,
+	&fault_exec_shell, &fault_exec_place, &fault_exec_git, &fault_exec_outcome,
 	&fault_exec_transport, &fault_store_fields,
 	&fault_store_keys, &fault_store_answers, &fault_store_fence,
 	&fault_store_instances, &fault_lock_keys, &fault_lock_holders,

@@ -384,7 +384,7 @@ FAULT_WRAP(wrap_fresh, fresh)
 
 #define STEP(id_, change_, clause_, summary_, sources_, ...)                                     \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                              \
+	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                        \
 	  .seam = SP_FAULT_RENDER_STEP, .change_steps = change_ }
 
 static const struct sp_fault faults[] = {

@@ -31,6 +31,7 @@ extern const struct fault_table fault_exec_turns;
 extern const struct fault_table fault_exec_stdin;
 extern const struct fault_table fault_exec_shell;
 extern const struct fault_table fault_exec_place;
+extern const struct fault_table fault_exec_git;
 extern const struct fault_table fault_exec_outcome;
 extern const struct fault_table fault_exec_transport;
 /* The platform suite's. */

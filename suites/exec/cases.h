@@ -72,4 +72,9 @@ void exec_outcome_all_waiters(struct sp_case *t);
 void exec_outcome_survives_later_failures(struct sp_case *t);
 void exec_wake_runs(struct sp_case *t);
 
+/* git.c */
+void exec_git_works(struct sp_case *t);
+void exec_git_fails(struct sp_case *t);
+void exec_git_values(struct sp_case *t);
+
 #endif

@@ -659,6 +659,46 @@ static const struct sp_case_def cases[] = {
 		.detection = "The sandbox is suspended; the next command's effect is there.",
 		.run = exec_wake_runs,
 	},
+	{
+		.id = "exec.git.works",
+		SP_CASE_HERE,
+		.clause = "X14",
+		.level = SP_MUST,
+		.tools = LIST("git"),
+		.faults = LIST("git-message-is-a-word"),
+		.requirement = "clone, status, add, commit, push, branch and pull do what git does.",
+		.rationale = "Values pass a shell on their way to git (contract:1.7).",
+		.detection = "Against a repository in the sandbox, with names and a message full of "
+			     "quotes; commands look at both sides.",
+		.run = exec_git_works,
+	},
+	{
+		.id = "exec.git.fails",
+		SP_CASE_HERE,
+		.clause = "X14",
+		.level = SP_MUST,
+		.tools = LIST("git"),
+		.faults = LIST("git-ignores-codes"),
+		.requirement = "A git that fails is an error, whatever the verb.",
+		.rationale = "Codes were ignored, so a failed clone was an empty workspace "
+			     "(contract:1.7).",
+		.detection = "A clone of what is not there, of a branch that is not there, a status "
+			     "outside, a commit of nothing, a push to nowhere, an unknown verb.",
+		.run = exec_git_fails,
+	},
+	{
+		.id = "exec.git.values",
+		SP_CASE_HERE,
+		.clause = "X14",
+		.level = SP_MUST,
+		.tools = LIST("git"),
+		.faults = LIST("git-values-in-text"),
+		.requirement = "A value given to git is neither an option nor shell.",
+		.rationale = "--upload-pack runs what follows it (contract:1.7).",
+		.detection = "URL, folder and branch that begin with a dash are invalid; quotes and "
+			     "substitutions do nothing.",
+		.run = exec_git_values,
+	},
 };
 
 const struct sp_suite sp_suite_exec = {
@@ -669,5 +709,5 @@ const struct sp_suite sp_suite_exec = {
 	.subject = SP_SUBJECT_PROVIDER,
 	.cases = cases,
 	.n_cases = sizeof(cases) / sizeof(cases[0]),
-	.clauses_version = "1",
+	.clauses_version = "2",
 };

@@ -2,4 +2,4 @@
 #include <suites/exec/exec.h>
 #include <witness/suite_test.h>
 
-SUITE_TABLE_TESTS(exec, SP_SUBJECT_PROVIDER, "X", 13, 1)
+SUITE_TABLE_TESTS(exec, SP_SUBJECT_PROVIDER, "X", 14, 1)
