@@ -377,12 +377,12 @@ static int fresh_resume(struct sp_provider *inner, const char *id, struct sp_san
 static const struct fault_hooks fresh = { .resume = fresh_resume };
 FAULT_WRAP(wrap_fresh, fresh)
 
-#define PROVIDER(id_, wrap_, clause_, outside_, summary_, sources_, ...)                         \
+#define PROVIDER(id_, wrap_, clause_, outside_, summary_, sources_, ...)                           \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,   \
-	  .reaches_outside = outside_, .wrap_provider = wrap_ }
+	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                        \
+	  .seam = SP_FAULT_PROVIDER, .reaches_outside = outside_, .wrap_provider = wrap_ }
 
-#define STEP(id_, change_, clause_, summary_, sources_, ...)                                     \
+#define STEP(id_, change_, clause_, summary_, sources_, ...)                                       \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
 	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                        \
 	  .seam = SP_FAULT_RENDER_STEP, .change_steps = change_ }

@@ -666,10 +666,12 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.tools = LIST("git"),
 		.faults = LIST("git-message-is-a-word"),
-		.requirement = "clone, status, add, commit, push, branch and pull do what git does.",
+		.requirement =
+			"clone, status, add, commit, push, branch and pull do what git does.",
 		.rationale = "Values pass a shell on their way to git (contract:1.7).",
-		.detection = "Against a repository in the sandbox, with names and a message full of "
-			     "quotes; commands look at both sides.",
+		.detection =
+			"Against a repository in the sandbox, with names and a message full of "
+			"quotes; commands look at both sides.",
 		.run = exec_git_works,
 	},
 	{
@@ -682,8 +684,9 @@ static const struct sp_case_def cases[] = {
 		.requirement = "A git that fails is an error, whatever the verb.",
 		.rationale = "Codes were ignored, so a failed clone was an empty workspace "
 			     "(contract:1.7).",
-		.detection = "A clone of what is not there, of a branch that is not there, a status "
-			     "outside, a commit of nothing, a push to nowhere, an unknown verb.",
+		.detection =
+			"A clone of what is not there, of a branch that is not there, a status "
+			"outside, a commit of nothing, a push to nowhere, an unknown verb.",
 		.run = exec_git_fails,
 	},
 	{
@@ -695,8 +698,9 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("git-values-in-text"),
 		.requirement = "A value given to git is neither an option nor shell.",
 		.rationale = "--upload-pack runs what follows it (contract:1.7).",
-		.detection = "URL, folder and branch that begin with a dash are invalid; quotes and "
-			     "substitutions do nothing.",
+		.detection =
+			"URL, folder and branch that begin with a dash are invalid; quotes and "
+			"substitutions do nothing.",
 		.run = exec_git_values,
 	},
 };

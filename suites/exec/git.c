@@ -90,7 +90,8 @@ void exec_git_works(struct sp_case *t)
 	options = verb(t, "push", work);
 	SP_REQUIRE(works(t, &options, NULL));
 	SP_REQUIRE(is(t, message, "the pushed message",
-		      sp_case_format(t, "printf %%s \"$(git -C %s/origin log -1 --format=%%B main)\"",
+		      sp_case_format(t, "cd %s/origin && m=$(git log -1 --format=%%B main) && "
+					"printf %%s \"$m\"",
 				     place.dir)));
 	options = verb(t, "branch", work);
 	options.ref = "it's";
