@@ -458,9 +458,9 @@ static int failure_absence_exists(struct fault_sandbox *sandbox, const char *pat
 static const struct fault_hooks failure_absence = { .fs_exists = failure_absence_exists };
 FAULT_WRAP(wrap_failure_absence, failure_absence)
 
-#define FS(id_, wrap_, clause_, summary_, sources_, ...)                                         \
+#define FS(id_, wrap_, clause_, summary_, sources_, ...)                                           \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
-	  .clause = "fs " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,          \
+	  .clause = "fs " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,    \
 	  .wrap_provider = wrap_ }
 
 static const struct sp_fault faults[] = {

@@ -46,6 +46,13 @@ static void not_alone(struct sp_render_steps *steps)
 	steps->snapshot_alone = false;
 }
 
+/* Nothing waits for a start, and only the sandbox's own file is looked for. */
+static void takes_sent(struct sp_render_steps *steps)
+{
+	steps->snapshot_alone = false;
+	steps->snapshot_hide = "command -p rm -f -- @D@/env @D@/env.back";
+}
+
 static void no_write_back(struct sp_render_steps *steps)
 {
 	steps->snapshot_writes_back = false;
@@ -204,6 +211,28 @@ static int by_label_snapshot(struct fault_sandbox *sandbox, const char *label,
 static const struct fault_hooks by_label = {.snapshot = by_label_snapshot};
 FAULT_WRAP(wrap_by_label, by_label)
 
+/* One disk image a lineage: the first snapshot of this process is everybody's. */
+static char *first_snapshot;
+
+static int first_for_all(struct fault_sandbox *sandbox, const char *label,
+			 struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			 struct sp_error *err)
+{
+	int rc;
+
+	if (first_snapshot) {
+		ret_ref->id = strdup(first_snapshot);
+		ret_ref->label = label ? strdup(label) : NULL;
+		return 0;
+	}
+	rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+	if (!rc)
+		first_snapshot = strdup(ret_ref->id);
+	return rc;
+}
+static const struct fault_hooks second_is_first = {.snapshot = first_for_all};
+FAULT_WRAP(wrap_second_is_first, second_is_first)
+
 static void claim_lock(struct sp_capabilities *capabilities)
 {
 	capabilities->snapshot_lock = true;
@@ -245,6 +274,9 @@ static const struct sp_fault faults[] = {
 	 "snapshot.runtime.foreign"),
     STEP(not_alone, "snapshot-not-alone", "S3", "Commands start while the variables are away.",
 	 FAULT_LIST("contract:C109", "render:12"), "snapshot.runtime.commands-wait"),
+    STEP(takes_sent, "snapshot-takes-what-was-sent", "S3",
+	 "A capture does not wait for what was sent for a starting command.",
+	 FAULT_LIST("contract:C104", "render:11"), "snapshot.runtime.starting"),
     STEP(no_write_back, "snapshot-forgets-to-write-back", "S3",
 	 "The variables are not put back after a capture.", FAULT_LIST("render:10"),
 	 "snapshot.runtime.written-back"),
@@ -267,7 +299,11 @@ static const struct sp_fault faults[] = {
 	 "A snapshot whose answer was lost is not looked for.", FAULT_LIST("field:S14"),
 	 "snapshot.fail.lost-answer"),
     CALL(restores_empty, "snapshot-restores-empty", "S1", "A restore gives an empty sandbox.",
-	 FAULT_LIST("field:S07", "field:S10"), "snapshot.take.round-trip"),
+	 FAULT_LIST("field:S07", "field:S10"), "snapshot.take.round-trip",
+	 "snapshot.take.removed"),
+    CALL(second_is_first, "snapshot-second-is-first", "S1",
+	 "A later snapshot is the first one again.", FAULT_LIST("field:S05"),
+	 "snapshot.take.cycles"),
     CALL(lock_claimed, "snapshot-lock-claimed", "S3",
 	 "A lock in the sandbox is declared and there is none.", FAULT_LIST("contract:C103"),
 	 "snapshot.runtime.foreign-declared"),

@@ -6,6 +6,8 @@
 #include <sandproof/case.h>
 
 void snap_take_round_trip(struct sp_case *t);
+void snap_take_cycles(struct sp_case *t);
+void snap_take_removed(struct sp_case *t);
 void snap_take_wakes(struct sp_case *t);
 void snap_exclude_overlay(struct sp_case *t);
 void snap_exclude_restored(struct sp_case *t);
@@ -17,6 +19,7 @@ void snap_runtime_foreign_locked(struct sp_case *t);
 void snap_runtime_foreign(struct sp_case *t);
 void snap_runtime_foreign_declared(struct sp_case *t);
 void snap_runtime_commands_wait(struct sp_case *t);
+void snap_runtime_starting(struct sp_case *t);
 void snap_runtime_written_back(struct sp_case *t);
 void snap_runtime_write_back_fails(struct sp_case *t);
 void snap_label_lengths(struct sp_case *t);

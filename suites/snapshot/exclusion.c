@@ -236,6 +236,42 @@ void snap_runtime_commands_wait(struct sp_case *t)
 	check_archives(&s, &s.secret, "the snapshot");
 }
 
+/* Its variables have been sent, and it has not begun to load them. */
+void snap_runtime_starting(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+	struct sp_call *exec SP_CALL = NULL;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_env var = {"SP_CALL", NULL};
+	struct sp_call_result *result;
+	struct sp_secret secret;
+
+	SP_REQUIRE(snap_is_kind(t, SP_SNAPSHOT_RUNTIME) && snap_scene_open(t, &s) &&
+		   snap_other(&s));
+	sp_secret_make(t, &secret);
+	var.value = secret.value;
+	options.command = sp_vars_command(t, &var, 1);
+	options.env = &var;
+	options.n_env = 1;
+	SP_REQUIRE(sp_gate_shut(t, s.sandbox, SP_STEP_RUN, SP_BEFORE, &gate));
+	exec = sp_call_exec(t, s.sandbox, &options);
+	SP_REQUIRE(exec && sp_gate_await(&gate));
+	/* It waits for the start, or it is taken: then without what was sent. */
+	SP_REQUIRE(snap_start(&s, &call) &&
+		   (sp_rounds_done(t, &s.other, call.call) || sp_rounds(t, &s.other)));
+	SP_REQUIRE(sp_gate_open(&gate));
+	result = sp_call_join(exec);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "the command that was starting"));
+	SP_REQUIRE(sp_vars_found(t, (char *)result->exec.stdout_bytes.data, &var, 1, SP_HERE,
+				 "the command that was starting"));
+	result = snap_joined(&call);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "the snapshot"));
+	sp_search_check_archives(t, &secret.canary, &s.decoy, false, SP_HERE,
+				 "the snapshot, for a starting command's own secret");
+}
+
 void snap_runtime_written_back(struct sp_case *t)
 {
 	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;

@@ -76,26 +76,58 @@ void snap_fail_abort(struct sp_case *t)
 	as_before(&s, "after an aborted snapshot");
 }
 
+/* What can go wrong on the way from a snapshot to a sandbox with today's variables. */
+static const struct {
+	enum sp_control_step step;
+	enum sp_control_how how;
+	int status;
+	const char *what;
+} restore_failures[] = {
+    {SP_STEP_RESTORE, SP_FAIL_DISK_FULL, 0, "a restore that does not fit"},
+    {SP_STEP_CREATE, SP_FAIL_STATUS, 500, "a restore that the service refuses"},
+    {SP_STEP_GET, SP_FAIL_STATUS, 401, "a restore whose sandbox cannot be looked at"},
+    {SP_STEP_MINT_RUN, SP_FAIL_STATUS, 403, "a restore whose sandbox takes no command"},
+    {SP_STEP_UPLOAD, SP_FAIL_DISK_FULL, 0, "a restore whose variables find no room"},
+};
+
+/* It is an error that tells no secret, and the counts are as they were. */
+static bool refused(struct snap_scene *s, const char *ref, const struct sp_env *env,
+		    size_t sandboxes_before, int code, const char *what)
+{
+	struct sp_sandbox none SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	size_t snapshots, sandboxes;
+	int rc;
+
+	none = snap_restore(s->t, ref, env, 1, SP_NETWORK_DEFAULT, &rc, &err);
+	return (code ? SP_CHECK_CODE(s->t, code, rc, &err, "%s", what)
+		     : SP_CHECK(s->t, rc != 0, "%s is an error", what)) &&
+	       sp_search_check_error(s->t, &s->secret.canary, &err, SP_HERE, what) &&
+	       snap_count(s->t, &snapshots, &sandboxes) &&
+	       SP_CHECK_INT(s->t, (long long)sandboxes_before, (long long)sandboxes,
+			    "sandboxes after %s", what) &&
+	       SP_CHECK_INT(s->t, 1, (long long)snapshots, "snapshots after %s", what);
+}
+
 void snap_fail_restore(struct sp_case *t)
 {
 	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
-	struct sp_sandbox none SP_HANDLE = SP_SANDBOX_INIT, whole SP_HANDLE = SP_SANDBOX_INIT;
-	size_t snapshots, before, after;
-	struct sp_error err = SP_ERROR_INIT;
+	struct sp_sandbox whole SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_env bad = {"MY-KEY", NULL};
+	size_t snapshots, before;
 	const char *ref;
-	int rc;
 
 	SP_REQUIRE(snap_scene_open(t, &s));
 	ref = snap_take(&s, "restore");
 	SP_REQUIRE(ref && snap_count(t, &snapshots, &before));
-	SP_REQUIRE(snap_fail(t, SP_STEP_RESTORE, SP_FAIL_DISK_FULL, 0));
-	none = snap_restore(t, ref, &s.var, 1, SP_NETWORK_DEFAULT, &rc, &err);
-	SP_REQUIRE(SP_CHECK(t, rc != 0, "a restore that does not fit is an error"));
-	SP_REQUIRE(sp_search_check_error(t, &s.secret.canary, &err, SP_HERE, "a failed restore"));
-	SP_REQUIRE(snap_count(t, &snapshots, &after));
-	SP_REQUIRE(SP_CHECK_INT(t, (long long)before, (long long)after,
-				"sandboxes after a failed restore"));
-	SP_REQUIRE(SP_CHECK_INT(t, 1, (long long)snapshots, "snapshots after a failed restore"));
+	for (size_t i = 0; i < SP_COUNT(restore_failures); i++) {
+		SP_REQUIRE(snap_fail(t, restore_failures[i].step, restore_failures[i].how,
+				     restore_failures[i].status));
+		SP_REQUIRE(refused(&s, ref, &s.var, before, 0, restore_failures[i].what));
+	}
+	bad.value = s.secret.value;
+	SP_REQUIRE(refused(&s, ref, &bad, before, SP_INVALID,
+			   "a restore with a variable that cannot be delivered"));
 	whole = snap_restore_ok(t, ref, &s.var, 1);
 	SP_REQUIRE(whole.ops &&
 		   sp_vars_arrive(t, &whole, NULL, 0, &s.var, 1, SP_HERE, "the next try"));

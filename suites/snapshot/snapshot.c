@@ -24,6 +24,36 @@ static const struct sp_case_def cases[] = {
 	.run = snap_take_round_trip,
     },
     {
+	.id = "snapshot.take.cycles",
+	SP_CASE_HERE,
+	.clause = "S1",
+	.level = SP_MUST,
+	.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS, "find", "xargs"),
+	.faults = LIST("snapshot-second-is-first"),
+	.requirement = "A restored sandbox can be snapshotted like any other, and what was added, "
+		       "changed and removed in it comes back so.",
+	.rationale = "From the second cycle on changes were lost (field:S05), and what had been "
+		     "removed came back (field:S08).",
+	.detection = "Three cycles, each from what the one before restored; a file is added, one "
+		     "changed, one removed, a folder becomes a file, a link a folder; manifests.",
+	.run = snap_take_cycles,
+    },
+    {
+	.id = "snapshot.take.removed",
+	SP_CASE_HERE,
+	.clause = "S1",
+	.level = SP_MUST,
+	.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS, "find"),
+	.faults = LIST("snapshot-restores-empty"),
+	.requirement = "What the sandbox removed of its image stays removed after a restore.",
+	.rationale = "A snapshot of what was written forgets what was taken away (field:S08).",
+	.detection = "A file of /etc is removed, a folder is removed and made again; the restored "
+		     "sandbox has neither's content.",
+	.run = snap_take_removed,
+    },
+    {
 	.id = "snapshot.take.wakes",
 	SP_CASE_HERE,
 	.clause = "S4",
@@ -194,6 +224,22 @@ static const struct sp_case_def cases[] = {
 	.detection = "A command is asked for while the capture is held; the gate opens; its "
 		     "variables and the archive are looked at.",
 	.run = snap_runtime_commands_wait,
+    },
+    {
+	.id = "snapshot.runtime.starting",
+	SP_CASE_HERE,
+	.clause = "S3",
+	.level = SP_MUST,
+	.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS),
+	.faults = LIST("snapshot-takes-what-was-sent"),
+	.requirement = "Runtime kind: what was sent for a command that is starting is in no file "
+		       "of the snapshot.",
+	.rationale = "The file of its variables lies in memory for a moment, and memory is "
+		     "captured (contract:C104, render:11).",
+	.detection = "HOLD: a command stands between the upload of its variables and its start; a "
+		     "snapshot is asked for; the gate opens; the archive is searched.",
+	.run = snap_runtime_starting,
     },
     {
 	.id = "snapshot.runtime.written-back",
@@ -407,8 +453,8 @@ static const struct sp_case_def cases[] = {
 	.requirement = "A restore that fails is an error; no sandbox is left, the snapshot is, and "
 		       "the next try works.",
 	.rationale = "A half-made sandbox runs on and is billed (contract:C126).",
-	.detection =
-	    "Control fills the disk under the restore; sandboxes and snapshots are counted.",
+	.detection = "Control fails five steps of a restore, and a variable's name is refused; "
+		     "sandboxes and snapshots are counted after each.",
 	.run = snap_fail_restore,
     },
     {

@@ -10,6 +10,7 @@
  */
 #define MANIFEST                                                                                   \
 	"cd tree && { find . -printf '%%P %%y %%m %%l\\\\0' | LC_ALL=C sort -z; "                  \
+	"find . -type f -printf '%%P %%n\\\\0' | LC_ALL=C sort -z; "                               \
 	"find . -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum; } | cksum"
 
 void snap_take_round_trip(struct sp_case *t)
@@ -27,7 +28,8 @@ void snap_take_round_trip(struct sp_case *t)
 	    "mkdir -p tree/empty tree/deep/er && cd tree && printf 'a\\000b' >bytes && : >none && "
 	    "chmod 640 bytes && chmod 755 none && chmod 1777 empty && ln -s bytes link && "
 	    "ln -s /absent dangling && : >'a b\n-c' && : >.hidden && "
-	    "head -c 300000 /dev/zero >deep/er/zeros"));
+	    "head -c 300000 /dev/zero >deep/er/zeros && ln bytes deep/twin && "
+	    ": >\"$(printf '\\377\\376')\" && : >$(printf '%%0255d' 0) && mkfifo deep/fifo"));
 	before = sp_sh_out(t, s.sandbox, MANIFEST);
 	ref = before ? snap_take(&s, "round trip") : NULL;
 	SP_REQUIRE(ref);
@@ -41,6 +43,82 @@ void snap_take_round_trip(struct sp_case *t)
 		SP_REQUIRE(
 		    sp_sh_ok(t, s.sandbox, "echo on >%s", sp_place_path(&holder.place, "hold")) &&
 		    sp_spawned_wait(&holder.child, &(struct sp_exit){0}));
+	snap_destroy(t, &restored);
+}
+
+/* What changes from one cycle to the next: an addition, a change, and four kinds of removal. */
+#define CYCLE                                                                                      \
+	"mkdir -p tree/keep tree/go-%1$d && cd tree && echo %1$d >new-%1$d && echo %1$d >changed && " \
+	"mkdir -p full-%1$d/of && : >full-%1$d/of/it && ln -s changed link-%1$d && "               \
+	"if [ -e new-%2$d ]; then rm -r new-%2$d go-%2$d link-%2$d full-%2$d/of && "               \
+	"echo a file >go-%2$d && mkdir link-%2$d; fi"
+
+/* Each restored sandbox is the source of the next snapshot. */
+static bool cycle(struct snap_scene *s, int n, struct sp_sandbox *source,
+		  struct sp_sandbox *ret_restored)
+{
+	struct sp_case *t = s->t;
+	const char *before, *after, *ref;
+
+	if (!sp_sh_ok(t, source, CYCLE, n, n - 1))
+		return false;
+	before = sp_sh_out(t, source, MANIFEST);
+	ref = before ? snap_take(s, "cycle") : NULL;
+	if (!ref)
+		return false;
+	*ret_restored = snap_restore_ok(t, ref, NULL, 0);
+	after = ret_restored->ops ? sp_sh_out(t, ret_restored, MANIFEST) : NULL;
+	return after && SP_CHECK_STR(t, before, after, "the tree after %d cycles", n);
+}
+
+void snap_take_cycles(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct sp_sandbox restored[3] = {SP_SANDBOX_INIT, SP_SANDBOX_INIT, SP_SANDBOX_INIT};
+	struct sp_sandbox *source;
+	bool whole;
+
+	SP_REQUIRE(snap_scene_open(t, &s));
+	source = s.sandbox;
+	whole = true;
+	for (int n = 0; whole && n < 3; n++) {
+		whole = cycle(&s, n + 1, source, &restored[n]);
+		/* The scene's next snapshot is of the restored one. */
+		s.sandbox = source = &restored[n];
+	}
+	s.sandbox = sp_case_sandbox(t);
+	for (int n = 0; n < 3; n++) {
+		if (restored[n].ops)
+			(void)snap_destroy(t, &restored[n]);
+		sp_sandbox_done(&restored[n]);
+	}
+}
+
+/* What the image brought and the sandbox removed stays away. */
+void snap_take_removed(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct sp_sandbox restored SP_HANDLE = SP_SANDBOX_INIT;
+	const char *ref, *file, *dir;
+
+	SP_REQUIRE(sp_case_sandbox(t) && snap_is_isolated(t) && snap_scene_open(t, &s));
+	file = sp_sh_out(t, s.sandbox, "find /etc -maxdepth 1 -type f -name '[a-d]*' | sort | "
+				       "head -n 1");
+	dir = sp_sh_out(t, s.sandbox, "find /etc -mindepth 1 -maxdepth 1 -type d -name 'a*' | "
+				      "sort | head -n 1");
+	SP_REQUIRE(file && dir);
+	if (!*file || !*dir) {
+		sp_skip(t, "needs an image with files and folders in /etc");
+		return;
+	}
+	/* A folder that is removed and made again is another one, without the image's files. */
+	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "rm %s && rm -r %s && mkdir %s && : >%s/own", file, dir,
+			    dir, dir));
+	ref = snap_take(&s, "removed");
+	SP_REQUIRE(ref);
+	restored = snap_restore_ok(t, ref, NULL, 0);
+	SP_REQUIRE(restored.ops);
+	SP_REQUIRE(sp_sh_ok(t, &restored, "[ ! -e %s ] && [ \"$(ls -A %s)\" = own ]", file, dir));
 	snap_destroy(t, &restored);
 }
 
