@@ -100,6 +100,15 @@ static const struct fault_hooks silent = { .fork = silent_fork,
 					   .snapshot = silent_snapshot };
 FAULT_WRAP(wrap_silent, silent)
 
+/* Declared false, and done all the same. */
+static void modest_capabilities(struct sp_capabilities *capabilities)
+{
+	capabilities->env = false;
+}
+
+static const struct fault_hooks modest = { .capabilities = modest_capabilities };
+FAULT_WRAP(wrap_modest, modest)
+
 #define CAPS(id_, wrap_, clause_, summary_, case_)                                                 \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_,                             \
 	  .sources = FAULT_LIST("contract:1.2"), .clause = "caps " clause_,                        \
@@ -120,5 +129,7 @@ static const struct sp_fault faults[] = {
 	     "caps.true.memory-dir"),
 	CAPS("caps-refusal-is-failure", wrap_silent, "C4",
 	     "An unsupported call is an internal error.", "caps.false.refuses"),
+	CAPS("caps-false-still-works", wrap_modest, "C4",
+	     "env is declared false, and env_set sets.", "caps.false.refuses"),
 };
 FAULT_TABLE(fault_caps, faults);

@@ -103,7 +103,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "C4",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH,
-		.faults = LIST("caps-refusal-is-failure"),
+		.faults = LIST("caps-refusal-is-failure", "caps-false-still-works"),
 		.requirement =
 			"What is declared false answers \"unsupported\" and names the "
 			"capability.",

@@ -209,6 +209,29 @@ static int try_spawn(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_er
 	return rc;
 }
 
+static int try_env(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_error *err)
+{
+	const struct sp_env var = { "SP_CAPS", "1" };
+
+	return sp_sandbox_env_set(sandbox, &var, 1, sp_case_cancel(t), err);
+}
+
+static int try_policy(struct sp_case *t, struct sp_sandbox *sandbox SP_UNUSED,
+		      struct sp_error *err)
+{
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
+	int rc;
+
+	options.network = SP_NETWORK_DENY;
+	options.cancel = sp_case_cancel(t);
+	sp_case_own_sandbox(t, NULL);
+	rc = sp_provider_create(sp_case_provider(t), &options, &made, err);
+	if (made.ops)
+		sp_case_own_sandbox(t, sp_sandbox_id(&made));
+	return rc;
+}
+
 /* Each flag, and the calls that refuse where it is false. */
 static const struct {
 	const char *flag;
@@ -223,6 +246,8 @@ static const struct {
 	{ FLAG(snapshots), "restore", try_restore },
 	{ FLAG(snapshots), "snapshot_delete", try_snapshot_delete },
 	{ FLAG(background_processes), "spawn", try_spawn },
+	{ FLAG(env), "env_set", try_env },
+	{ FLAG(network_policy), "create with deny", try_policy },
 #undef FLAG
 };
 

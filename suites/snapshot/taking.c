@@ -48,8 +48,9 @@ void snap_take_round_trip(struct sp_case *t)
 
 /* What changes from one cycle to the next: an addition, a change, and four kinds of removal. */
 #define CYCLE                                                                                      \
-	"mkdir -p tree/keep tree/go-%1$d && cd tree && echo %1$d >new-%1$d && echo %1$d >changed && " \
-	"mkdir -p full-%1$d/of && : >full-%1$d/of/it && ln -s changed link-%1$d && "               \
+	"mkdir -p tree/keep tree/go-%1$d && cd tree && echo %1$d >new-%1$d && "                    \
+	"echo %1$d >changed && mkdir -p full-%1$d/of && : >full-%1$d/of/it && "                    \
+	"ln -s changed link-%1$d && "                                                              \
 	"if [ -e new-%2$d ]; then rm -r new-%2$d go-%2$d link-%2$d full-%2$d/of && "               \
 	"echo a file >go-%2$d && mkdir link-%2$d; fi"
 
