@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/buf.h>
+
 #include "tables.h"
 #include "wrap.h"
 
@@ -125,6 +127,30 @@ static int bare_restore(struct sp_provider *inner, const char *snapshot_id,
 }
 static const struct fault_hooks loses_env = {.restore = bare_restore};
 FAULT_WRAP(wrap_loses_env, loses_env)
+
+/* The variables of a restore are exported by a command, and set as ever as well. */
+static int env_in_text_restore(struct sp_provider *inner, const char *snapshot_id,
+			       const struct sp_create_options *options,
+			       struct sp_sandbox *ret_inner, struct sp_error *err)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	struct sp_exec_options exec = SP_EXEC_OPTIONS_INIT;
+	int rc = sp_provider_restore(inner, snapshot_id, options, ret_inner, err);
+
+	for (size_t i = 0; i < options->n_env; i++) {
+		sp_buf_addf(&text, "export %s=", options->env[i].name);
+		sp_buf_add_shell(&text, options->env[i].value);
+		sp_buf_addc(&text, '\n');
+	}
+	exec.command = sp_buf_str(&text);
+	exec.cancel = options->cancel;
+	if (!rc)
+		(void)sp_sandbox_exec(ret_inner, &exec, &result, NULL);
+	return rc;
+}
+static const struct fault_hooks env_in_text = {.restore = env_in_text_restore};
+FAULT_WRAP(wrap_env_in_text, env_in_text)
 
 /* Whatever goes wrong, the caller gets a sandbox. */
 static int falls_back_restore(struct sp_provider *inner, const char *snapshot_id,
@@ -273,7 +299,8 @@ static const struct sp_fault faults[] = {
 	 FAULT_LIST("contract:C102", "render:10"), "snapshot.runtime.foreign-locked",
 	 "snapshot.runtime.foreign"),
     STEP(not_alone, "snapshot-not-alone", "S3", "Commands start while the variables are away.",
-	 FAULT_LIST("contract:C109", "render:12"), "snapshot.runtime.commands-wait"),
+	 FAULT_LIST("contract:C109", "render:12"), "snapshot.runtime.commands-wait",
+	 "snapshot.runtime.sets-wait"),
     STEP(takes_sent, "snapshot-takes-what-was-sent", "S3",
 	 "A capture does not wait for what was sent for a starting command.",
 	 FAULT_LIST("contract:C104", "render:11"), "snapshot.runtime.starting"),
@@ -315,6 +342,9 @@ static const struct sp_fault faults[] = {
     CALL(loses_env, "snapshot-restore-loses-env", "S6",
 	 "The variables of a restore reach no command.", FAULT_LIST("contract:C100", "render:24"),
 	 "snapshot.restore.today"),
+    CALL(env_in_text, "snapshot-restore-env-in-text", "S6",
+	 "The variables of a restore stand in a command's text.",
+	 FAULT_LIST("contract:C94", "contract:C100"), "snapshot.restore.secrecy"),
     CALL(is_source, "snapshot-restore-is-source", "S7",
 	 "A restore gives a sandbox that is there already.", FAULT_LIST("field:S20"),
 	 "snapshot.restore.independent"),

@@ -109,8 +109,8 @@ static const struct sp_case_def cases[] = {
 			"capability.",
 		.rationale = "Anything else looks like a failure to repeat, or like success.",
 		.detection =
-			"Calls what is declared false of ports, fork, snapshots and "
-			"spawn.",
+			"Calls what is declared false of ports, fork, snapshots, spawn, "
+			"env and network_policy.",
 		.run = caps_false_refuses,
 	},
 };

@@ -512,7 +512,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("env-value-in-error"),
 		.requirement = "The error of a failed transfer does not hold the value.",
 		.rationale = "Clients put what they sent into what they say (contract:C114).",
-		.detection = "Control fails the upload in four ways; message and detail are "
+		.detection = "Control fails the upload in five ways; message and detail are "
 			     "searched.",
 		.run = env_error_upload,
 	},
@@ -528,7 +528,7 @@ static const struct sp_case_def cases[] = {
 			       "is left that does.",
 		.rationale = "The same, and the variables of what never ran stay behind "
 			     "(contract:C114).",
-		.detection = "Control fails the start in four ways, and a folder is missing; "
+		.detection = "Control fails the start in five ways, and a folder is missing; "
 			     "errors and files are searched.",
 		.run = env_error_start,
 	},

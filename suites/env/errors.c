@@ -93,7 +93,7 @@ static void failure_done(struct failure *failure)
 static void failing(struct sp_case *t, enum sp_control_step step)
 {
 	static const enum sp_control_how how[] = {SP_FAIL_STATUS, SP_FAIL_DROP, SP_FAIL_EDGE,
-						  SP_FAIL_LOST_ANSWER};
+						  SP_FAIL_LOST_ANSWER, SP_FAIL_DISK_FULL};
 	struct sp_control *control = sp_case_control(t);
 	struct failure set SP_CLEANUP(failure_done) = {control, step};
 	struct sp_secret secret;

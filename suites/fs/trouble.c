@@ -71,7 +71,10 @@ void fs_abort_during(struct sp_case *t)
 		result = sp_call_join(call);
 		SP_REQUIRE(result &&
 			   SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
-					 "%s that was aborted while it ran", fs_calls[i].name));
+					 "%s that was aborted while it ran", fs_calls[i].name) &&
+			   SP_CHECK(t, strstr(result->err.message, "changed my mind") != NULL,
+				    "%s tells the abort's reason: \"%s\"", fs_calls[i].name,
+				    result->err.message));
 		SP_REQUIRE(sp_gate_open(&gate));
 	}
 }

@@ -236,6 +236,36 @@ void snap_runtime_commands_wait(struct sp_case *t)
 	check_archives(&s, &s.secret, "the snapshot");
 }
 
+/* What this handle sets during the capture comes after it, and is what counts. */
+void snap_runtime_sets_wait(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct snap_call call SNAP_CALL = SNAP_CALL_INIT;
+	struct sp_call *set SP_CALL = NULL;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_env var = {SNAP_NAME, NULL};
+	struct sp_call_result *result;
+	struct sp_secret later;
+
+	SP_REQUIRE(snap_is_kind(t, SP_SNAPSHOT_RUNTIME) && snap_scene_open(t, &s) &&
+		   snap_other(&s));
+	sp_secret_make(t, &later);
+	var.value = later.value;
+	SP_REQUIRE(sp_gate_shut(t, s.sandbox, SP_STEP_CAPTURE, SP_BEFORE, &gate));
+	SP_REQUIRE(snap_start(&s, &call) && sp_gate_await(&gate));
+	set = sp_vars_set_call(t, s.sandbox, &var);
+	SP_REQUIRE(set && (sp_rounds_done(t, &s.other, set) || sp_rounds(t, &s.other)));
+	SP_REQUIRE(sp_gate_open(&gate));
+	result = snap_joined(&call);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "the snapshot"));
+	result = sp_call_join(set);
+	SP_REQUIRE(SP_CHECK_OK(t, result->rc, &result->err, "env_set during the capture"));
+	SP_REQUIRE(check_archives(&s, &s.secret, "the snapshot, for the secret before it"));
+	SP_REQUIRE(check_archives(&s, &later, "the snapshot, for what was set meanwhile"));
+	SP_REQUIRE(sp_vars_arrive(t, s.sandbox, NULL, 0, &var, 1, SP_HERE, "the next command"));
+	sp_vars_arrive(t, &s.other, NULL, 0, &var, 1, SP_HERE, "another process's next command");
+}
+
 /* Its variables have been sent, and it has not begun to load them. */
 void snap_runtime_starting(struct sp_case *t)
 {

@@ -7,6 +7,7 @@
 
 #include <suites/snapshot/cases.h>
 #include <suites/snapshot/scene.h>
+#include <witness/count.h>
 
 void snap_restore_today(struct sp_case *t)
 {
@@ -27,6 +28,32 @@ void snap_restore_today(struct sp_case *t)
 						 "restored without variables"));
 	SP_REQUIRE(snap_destroy(t, &with));
 	snap_destroy(t, &without);
+}
+
+/* On the way from one sandbox to the next nobody is told. */
+void snap_restore_secrecy(struct sp_case *t)
+{
+	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
+	struct sp_sandbox restored SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_secret today;
+	struct sp_env var = {SNAP_NAME, NULL};
+	bool unsupported = false;
+	const char *ref;
+
+	SP_REQUIRE(snap_scene_open(t, &s) && sp_count_forget_requests(t));
+	sp_secret_make(t, &today);
+	var.value = today.value;
+	ref = snap_take(&s, "secrecy");
+	SP_REQUIRE(ref);
+	restored = snap_restore_ok(t, ref, &var, 1);
+	SP_REQUIRE(restored.ops);
+	SP_REQUIRE(sp_vars_arrive(t, &restored, NULL, 0, &var, 1, SP_HERE, "today's secret"));
+	SP_REQUIRE(sp_vars_arrive(t, s.sandbox, NULL, 0, &s.var, 1, SP_HERE, "the source's"));
+	SP_REQUIRE(sp_search_check_requests(t, &s.secret.canary, SP_HERE));
+	SP_REQUIRE(sp_search_check_requests(t, &today.canary, SP_HERE));
+	SP_REQUIRE(sp_search_check_timeline(t, s.sandbox, &s.secret.canary, &unsupported, SP_HERE));
+	SP_REQUIRE(sp_search_check_timeline(t, &restored, &today.canary, &unsupported, SP_HERE));
+	snap_destroy(t, &restored);
 }
 
 /* A socket of ours on the loopback; -1 after a recorded error. */

@@ -226,6 +226,22 @@ static const struct sp_case_def cases[] = {
 	.run = snap_runtime_commands_wait,
     },
     {
+	.id = "snapshot.runtime.sets-wait",
+	SP_CASE_HERE,
+	.clause = "S3",
+	.level = SP_MUST,
+	.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS),
+	.faults = LIST("snapshot-not-alone"),
+	.requirement = "Runtime kind: what the handle sets during the capture is not in it, and is "
+		       "not undone by what is put back.",
+	.rationale = "The old value came back over the new one, or the new one was captured "
+		     "(render:12, contract:C109).",
+	.detection = "A secret is set while the capture is held; the gate opens; the archive is "
+		     "searched for both, and the next commands of two handles have the new one.",
+	.run = snap_runtime_sets_wait,
+    },
+    {
 	.id = "snapshot.runtime.starting",
 	SP_CASE_HERE,
 	.clause = "S3",
@@ -294,7 +310,8 @@ static const struct sp_case_def cases[] = {
 	.rationale = "A cut inside a character is no text, and is refused or stored as something "
 		     "else (contract:C119).",
 	.detection = "Characters of 2, 3 and 4 bytes on every side of the cut; slash, dots, "
-		     "quotes, control characters, a name that looks like an id.",
+		     "quotes, control characters, a name that looks like an id; bytes that are no "
+		     "text are invalid.",
 	.run = snap_label_characters,
     },
     {
@@ -337,6 +354,22 @@ static const struct sp_case_def cases[] = {
 		     "render:24).",
 	.detection = "One restore with today's variables, one without any.",
 	.run = snap_restore_today,
+    },
+    {
+	.id = "snapshot.restore.secrecy",
+	SP_CASE_HERE,
+	.clause = "S6",
+	.level = SP_MUST,
+	.needs = SP_NEED_CONTROL | SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
+	.tools = LIST(SP_VARS_TOOLS),
+	.faults = LIST("snapshot-restore-env-in-text"),
+	.requirement = "Neither taking nor restoring a snapshot tells a value in a request or in a "
+		       "recorded command.",
+	.rationale = "Restore is the path on which variables travel that nobody looks at "
+		     "(contract:C94, contract:C100).",
+	.detection = "Both values arrive; every request and both sandboxes' timelines are "
+		     "searched for them.",
+	.run = snap_restore_secrecy,
     },
     {
 	.id = "snapshot.restore.policy",

@@ -186,6 +186,17 @@ void snap_label_lengths(struct sp_case *t)
 	label_kept(t, sandbox, NULL);
 }
 
+/* No text: refused, and nothing is taken; the scene's snapshots are counted by the runner. */
+static bool no_text_refused(struct sp_case *t, struct sp_sandbox *sandbox, const char *label)
+{
+	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_sandbox_snapshot(sandbox, label, &ref, sp_case_cancel(t), &err);
+
+	return SP_CHECK_CODE(t, SP_INVALID, rc, &err, "snapshot with a label that is not UTF-8") &&
+	       SP_CHECK(t, !ref.id, "and without a reference");
+}
+
 void snap_label_characters(struct sp_case *t)
 {
 	static const char *const wide[] = {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
@@ -203,6 +214,7 @@ void snap_label_characters(struct sp_case *t)
 	SP_REQUIRE(label_kept(t, sandbox, label_of(t, 0, wide[2], 300)));
 	for (size_t i = 0; i < SP_COUNT(odd); i++)
 		SP_REQUIRE(label_kept(t, sandbox, odd[i]));
+	no_text_refused(t, sandbox, "a\xff\xfe");
 }
 
 /* Two snapshots under one label, and under labels that are cut to the same: two, each with its own
