@@ -43,7 +43,7 @@ void render_newest_look(struct render_core *core, const char *id, struct sp_canc
 	const cJSON *first;
 	const char *known;
 
-	if (render_look(core, id, cancel, &look, NULL) || !look.group ||
+	if (render_look(core, id, &look, cancel, NULL) || !look.group ||
 	    list(core, look.group, "limit=1", cancel, &json))
 		return;
 	first = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(json, 0), "snapshot");
