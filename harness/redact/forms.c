@@ -326,3 +326,82 @@ void redact_starts(const struct redact_secret *secret, bool starts[256])
 		}
 	}
 }
+
+static void add_pair(unsigned char pairs[REDACT_PAIRS], int a, int b)
+{
+	unsigned pair = (unsigned)a << 8 | (unsigned)b;
+
+	pairs[pair >> 3] |= (unsigned char)(1u << (pair & 7));
+}
+
+/* After `a`, the secret's second byte as it is or behind one of the marks that escape it. */
+static void add_second(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS], int a)
+{
+	add_pair(pairs, a, secret->bytes[1]);
+	add_pair(pairs, a, '\\');
+	add_pair(pairs, a, '%');
+	add_pair(pairs, a, '\'');
+	add_pair(pairs, a, '+');
+}
+
+static void add_escapes(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
+{
+	unsigned char first = secret->bytes[0];
+
+	add_pair(pairs, '\\', first);
+	add_pair(pairs, '\\', 'u');
+	for (int c = 0; c < 256; c++) {
+		if (json_short((unsigned char)c) == first)
+			add_pair(pairs, '\\', c);
+		if (hex_digit((unsigned char)c) == first >> 4)
+			add_pair(pairs, '%', c);
+	}
+	if (first == ' ')
+		add_second(secret, pairs, '+');
+	if (first == '\'') {
+		add_pair(pairs, '\'', '\\');
+		add_pair(pairs, '\'', '"');
+	}
+}
+
+static void add_hex(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
+{
+	for (int a = 0; a < 256; a++)
+		for (int b = 0; hex_digit((unsigned char)a) == secret->bytes[0] >> 4 && b < 256; b++)
+			if (hex_digit((unsigned char)b) == (secret->bytes[0] & 15))
+				add_pair(pairs, a, b);
+}
+
+static bool is_sextet(const struct redact_secret *secret, size_t shift, size_t bit, int c)
+{
+	int mask, want = base64_want(secret, shift, bit, &mask);
+	int got = base64_value((unsigned char)c);
+
+	return got >= 0 && (got & mask) == want;
+}
+
+static void add_base64(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
+{
+	for (size_t shift = 0; shift < 3; shift++) {
+		size_t bit = shift * 8 / 6 * 6;
+
+		for (int a = 0; a < 256; a++) {
+			if (!is_sextet(secret, shift, bit, a))
+				continue;
+			/* base64(1) may break the line here. */
+			add_pair(pairs, a, '\n');
+			add_pair(pairs, a, '\r');
+			for (int b = 0; b < 256; b++)
+				if (is_sextet(secret, shift, bit + 6, b))
+					add_pair(pairs, a, b);
+		}
+	}
+}
+
+void redact_pairs(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
+{
+	add_second(secret, pairs, secret->bytes[0]);
+	add_escapes(secret, pairs);
+	add_hex(secret, pairs);
+	add_base64(secret, pairs);
+}

@@ -26,4 +26,10 @@ size_t redact_match(const struct redact_secret *secret, const unsigned char *tex
 /* Marks in `starts` every byte with which some form of the secret can begin. */
 void redact_starts(const struct redact_secret *secret, bool starts[256]);
 
+/* Bytes of a bitmap over all pairs of bytes. */
+#define REDACT_PAIRS (65536 / 8)
+
+/* Marks every pair of bytes with which some form of the secret (at least two bytes) can begin. */
+void redact_pairs(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS]);
+
 #endif

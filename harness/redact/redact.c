@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -12,12 +13,22 @@
 #define SHORTEST_SECRET 6
 #define REPLACEMENT "[redacted]"
 
+/* One of the secrets that a pair of bytes can begin; lists end with 0. */
+struct start {
+	uint32_t secret, next;
+};
+
 struct sp_redact {
 	pthread_mutex_t lock;
 	struct redact_secret *secrets;
 	size_t n_secrets;
-	/* Bytes with which a form of any secret can begin; all others are passed over quickly. */
-	bool starts[256];
+	/*
+	 * For each pair of bytes the first of `starts`, or 0. A run knows hundreds of secrets, and
+	 * texts of a MiB are redacted: looking for each at every byte took seconds.
+	 */
+	uint32_t heads[65536];
+	struct start *starts;
+	size_t n_starts;
 };
 
 struct sp_redact *sp_redact_new(void)
@@ -40,6 +51,7 @@ struct sp_redact *sp_redact_free(struct sp_redact *redact)
 		free(bytes);
 	}
 	free(redact->secrets);
+	free(redact->starts);
 	pthread_mutex_destroy(&redact->lock);
 	free(redact);
 	return NULL;
@@ -52,6 +64,32 @@ static bool is_known(const struct sp_redact *redact, const char *secret, size_t 
 		    !memcmp(redact->secrets[i].bytes, secret, len))
 			return true;
 	return false;
+}
+
+/* Enters the secret under each pair that begins one of its forms. */
+static int add_starts(struct sp_redact *redact, uint32_t secret)
+{
+	unsigned char pairs[REDACT_PAIRS] = { 0 };
+	struct start *grown;
+	size_t n = redact->n_starts ? redact->n_starts : 1;
+
+	redact_pairs(&redact->secrets[secret], pairs);
+	for (size_t i = 0; i < REDACT_PAIRS; i++)
+		n += (size_t)__builtin_popcount(pairs[i]);
+	grown = reallocarray(redact->starts, n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	redact->starts = grown;
+	/* The first is nobody's, so that 0 ends a list. */
+	if (!redact->n_starts)
+		redact->n_starts = 1;
+	for (uint32_t pair = 0; pair < 65536; pair++) {
+		if (!(pairs[pair >> 3] >> (pair & 7) & 1))
+			continue;
+		grown[redact->n_starts] = (struct start){ secret, redact->heads[pair] };
+		redact->heads[pair] = (uint32_t)redact->n_starts++;
+	}
+	return 0;
 }
 
 static int add_locked(struct sp_redact *redact, const char *secret, size_t len)
@@ -69,8 +107,7 @@ static int add_locked(struct sp_redact *redact, const char *secret, size_t len)
 		return -ENOMEM;
 	grown[redact->n_secrets].bytes = (unsigned char *)SP_TAKE(copy);
 	grown[redact->n_secrets].len = len;
-	redact_starts(&grown[redact->n_secrets++], redact->starts);
-	return 0;
+	return add_starts(redact, (uint32_t)redact->n_secrets++);
 }
 
 int sp_redact_add(struct sp_redact *redact, const char *secret)
@@ -90,9 +127,15 @@ int sp_redact_add(struct sp_redact *redact, const char *secret)
 static size_t match_any(const struct sp_redact *redact, const unsigned char *text, size_t len)
 {
 	size_t longest = 0;
+	uint32_t at;
 
-	for (size_t i = 0; i < redact->n_secrets; i++) {
-		size_t n = redact_match(&redact->secrets[i], text, len, NULL);
+	/* No form of a secret is a single byte. */
+	if (len < 2)
+		return 0;
+	at = redact->heads[(unsigned)text[0] << 8 | text[1]];
+	for (; at; at = redact->starts[at].next) {
+		const struct redact_secret *secret = &redact->secrets[redact->starts[at].secret];
+		size_t n = redact_match(secret, text, len, NULL);
 
 		if (n > longest)
 			longest = n;
@@ -107,7 +150,7 @@ int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struc
 
 	pthread_mutex_lock(&redact->lock);
 	while (at < len) {
-		size_t n = redact->starts[bytes[at]] ? match_any(redact, bytes + at, len - at) : 0;
+		size_t n = match_any(redact, bytes + at, len - at);
 
 		if (!n) {
 			at++;

@@ -52,6 +52,14 @@ static const struct form_row form_rows[] = {
 	  "bG9uZ[redacted]0YWls" },
 	{ "base64, URL-safe", "\xfb\xef\xbe\xff\xff\xff", "----____", "base64", "[redacted]" },
 	{ "base64, standard", "\xfb\xef\xbe\xff\xff\xff", "++++////", "base64", "[redacted]" },
+	/* What begins with an escape, since texts are searched by pairs of bytes. */
+	{ "a quote first, in a shell word", "'quoted'", "x'\\''quoted'\\''", "shell", "x[redacted]" },
+	{ "a quote first, between double ones", "'quoted", "x'\"'\"'quoted", "shell", "x[redacted]" },
+	{ "a blank first, as a plus", " open it", "k=+open+it", "url", "k=[redacted]" },
+	{ "a newline first, in JSON", "\nabcdef", "\"\\nabcdef\"", "json", "\"[redacted]\"" },
+	{ "an escape second", "a'bcdef", "a'\\''bcdef", "shell", "[redacted]" },
+	{ "a blank second, as a plus", "a bcdef", "a+bcdef", "url", "[redacted]" },
+	{ "base64, broken after its first", "secret!", "c\n2VjcmV0IQ==", "base64", "[redacted]==" },
 	{ "base64, broken into lines", "secret!", "c2Vj\ncmV0\r\nIQ==", "base64", "[redacted]==" },
 };
 
