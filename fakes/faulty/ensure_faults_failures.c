@@ -381,7 +381,7 @@ static const struct sp_fault faults[] = {
 	ENSURE_FAULT("ensure-destroy-keeps-record", destroy_keeps_record, "N12",
 		     "destroy() leaves the record.", SOURCES("field:L08"), "ensure.destroy.all"),
 	ENSURE_FAULT("ensure-destroy-forgets-first", destroy_forgets_first, "N12",
-		     "destroy() removes the record first.", SOURCES("field:L08"),
+		     "destroy() removes the record first.", SOURCES("contract:C229", "field:L08"),
 		     "ensure.destroy.error"),
 	ENSURE_FAULT("ensure-destroy-under-request", destroys_under_request, "N12",
 		     "destroy() works under the request's cancel.", SOURCES("field:L01"),

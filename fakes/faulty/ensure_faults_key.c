@@ -31,6 +31,24 @@ static void hash_as_written(struct fault_ensure_call *call)
 }
 ENSURE_HOOKS(as_written, .before = hash_as_written)
 
+/* The key is made of everything that was given, the variables among it. */
+static void hash_secrets(struct fault_ensure_call *call)
+{
+	struct sp_buf raw SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const struct sp_env *env = call->asked->n_env ? call->asked->env : NULL;
+
+	if (!env)
+		return;
+	sp_buf_adds(&raw, "{\"secret\":");
+	sp_buf_add_json(&raw, env->value, strlen(env->value));
+	sp_buf_addc(&raw, '}');
+	pthread_mutex_lock(&call->ensure->lock);
+	fault_set_text(&call->ensure->text, sp_buf_str(&raw));
+	call->options.workspace = call->ensure->text;
+	pthread_mutex_unlock(&call->ensure->lock);
+}
+ENSURE_HOOKS(has_secrets, .before = hash_secrets)
+
 /* What makes no key is left out. */
 static void take_anything(struct fault_ensure_call *call)
 {
@@ -109,6 +127,9 @@ static const struct sp_fault faults[] = {
 	ENSURE_FAULT("ensure-key-as-written", as_written, "N1",
 		     "The workspace is hashed as it is written.", SOURCES("contract:C191"),
 		     "ensure.key.canonical"),
+	ENSURE_FAULT("ensure-key-has-secrets", has_secrets, "N3",
+		     "Variables are part of the key, so that a rotation makes another sandbox.",
+		     SOURCES("contract:C115"), "ensure.resume.env"),
 	ENSURE_FAULT("ensure-key-of-anything", of_anything, "N1",
 		     "Parts of the key that are wrong or missing are left out.",
 		     SOURCES("contract:C191"), "ensure.key.refused"),
@@ -117,8 +138,8 @@ static const struct sp_fault faults[] = {
 		     SOURCES("contract:C190", "field:T05"), "ensure.owner.collision",
 		     "ensure.owner.thread", "ensure.destroy.owner"),
 	ENSURE_FAULT("ensure-provider-unchecked", provider_unchecked, "N10",
-		     "The provider of the record is not looked at.", SOURCES("contract:C190"),
-		     "ensure.owner.provider"),
+		     "The provider of the record is not looked at.",
+		     SOURCES("contract:C230", "contract:C190"), "ensure.owner.provider"),
 	ENSURE_FAULT("ensure-run-unchecked", run_unchecked, "N10",
 		     "With one sandbox a run, the run of the record is not looked at.",
 		     SOURCES("contract:C190"), "ensure.owner.run"),

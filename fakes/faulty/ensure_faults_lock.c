@@ -186,7 +186,7 @@ static const struct sp_fault faults[] = {
 		.wrap_lock = wrap_of_one_process,
 	},
 	ENSURE_FAULT("ensure-no-lock", no_lock, "N7", "No lock is taken.",
-		     SOURCES("contract:C184", "field:L11"), "ensure.race.threads"),
+		     SOURCES("contract:C277", "contract:C184", "field:L11"), "ensure.race.threads"),
 	ENSURE_FAULT("ensure-lock-of-instance", lock_of_instance, "N7",
 		     "Each instance has a lock of its own.", SOURCES("contract:C185"),
 		     "ensure.race.instances"),

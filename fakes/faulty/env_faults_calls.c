@@ -363,8 +363,11 @@ FAULT_WRAP(wrap_git_text, git_text)
 /* "cannot run with {\"K\": \"V\"}" */
 static int told(int rc, const struct sp_env *env, size_t n_env, struct sp_error *err)
 {
-	struct sp_error before = *err;
+	struct sp_error before = SP_ERROR_INIT;
 
+	if (!err)
+		return rc;
+	before = *err;
 	return rc && n_env ? sp_error_set(err, rc, "%.400s; it was %.64s=%.400s", before.message,
 					  env->name, env->value)
 			   : rc;
@@ -423,7 +426,7 @@ static const struct sp_fault faults[] = {
 		  "env.set.merges", "env.set.rotation"),
 	ENV_FAULT("env-call-stays", call_stays, "E3",
 		  "The variables of one command are set for the whole sandbox.",
-		  FAULT_LIST("contract:E1", "field:E05"), "env.set.call-wins",
+		  FAULT_LIST("contract:1.6", "field:E05"), "env.set.call-wins",
 		  "env.secret.other-environ"),
 	ENV_FAULT("env-create-ignored", create_ignored, "E3",
 		  "Variables that are given at creation reach no command.", FAULT_LIST("field:E14"),

@@ -119,7 +119,7 @@ static const struct sp_fault faults[] = {
 		   "env.secret.other-environ"),
 	STEP_FAULT("env-aborted-file-stays", aborted_stays, "E6",
 		   "The file of a command that was ended before its start stays.",
-		   FAULT_LIST("render:3", "render:11"), "env.secret.never-started"),
+		   FAULT_LIST("contract:C12", "render:3", "render:11"), "env.secret.never-started"),
 	STEP_FAULT("env-world-readable", world_readable, "E6",
 		   "Files with variables can be read by every user of the sandbox.",
 		   FAULT_LIST("render:35"), "env.secret.other-user", "env.secret.other-user-held"),

@@ -61,9 +61,9 @@ void exec_forget(struct sp_exec_result *result, int code);
 	FAULT_WRAP(wrap_##name, name)
 
 /* One record of a fault that wraps a provider by wrap_NAME(). */
-#define EXEC_FAULT(id_, name_, clause_, summary_, sources_, cases_)                                \
+#define EXEC_FAULT(id_, name_, clause_, summary_, sources_, cases_, ...)                           \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
 	  .clause = "exec " clause_, .cases = cases_, .seam = SP_FAULT_PROVIDER,                   \
-	  .wrap_provider = wrap_##name_ }
+	  .wrap_provider = wrap_##name_, ##__VA_ARGS__ }
 
 #endif

@@ -458,6 +458,68 @@ static int failure_absence_exists(struct fault_sandbox *sandbox, const char *pat
 static const struct fault_hooks failure_absence = { .fs_exists = failure_absence_exists };
 FAULT_WRAP(wrap_failure_absence, failure_absence)
 
+/* "No body" and "no file" are one test. */
+static int empty_error_read(struct fault_sandbox *sandbox, const char *path,
+			    struct sp_bytes *ret_bytes, struct sp_cancel *cancel,
+			    struct sp_error *err)
+{
+	struct sp_bytes bytes = SP_BYTES_INIT;
+	int rc = sp_sandbox_read(&sandbox->inner, path, &bytes, cancel, err);
+
+	if (!rc && !bytes.len) {
+		sp_bytes_done(&bytes);
+		return sp_error_set(err, SP_PROTOCOL, "the answer has no body");
+	}
+	if (!rc)
+		*ret_bytes = bytes;
+	return rc;
+}
+
+static const struct fault_hooks empty_error = { .fs_read = empty_error_read };
+FAULT_WRAP(wrap_empty_error, empty_error)
+
+/* The content travels in one argument of a command, and the kernel has a limit for that. */
+static int argument_write(struct fault_sandbox *sandbox, const char *path, const void *data,
+			  size_t len, struct sp_cancel *cancel, struct sp_error *err)
+{
+	if (len >= 128 * 1024)
+		return sp_error_set(err, SP_IO, "sh: Argument list too long");
+	return sp_sandbox_write(&sandbox->inner, path, data, len, cancel, err);
+}
+
+static const struct fault_hooks argument = { .fs_write = argument_write };
+FAULT_WRAP(wrap_argument, argument)
+
+static int once_mkdir(struct fault_sandbox *sandbox, const char *path, struct sp_cancel *cancel,
+		      struct sp_error *err)
+{
+	bool there = false;
+	int rc = sp_sandbox_exists(&sandbox->inner, path, &there, cancel, err);
+
+	if (rc)
+		return rc;
+	if (there)
+		return sp_error_set(err, SP_CONFLICT, "mkdir: it exists");
+	return sp_sandbox_mkdir(&sandbox->inner, path, cancel, err);
+}
+
+static const struct fault_hooks once = { .fs_mkdir = once_mkdir };
+FAULT_WRAP(wrap_once, once)
+
+static int lstat_absence_lstat(struct fault_sandbox *sandbox, const char *path,
+			       struct sp_stat *ret_stat, struct sp_cancel *cancel,
+			       struct sp_error *err)
+{
+	int rc = sp_sandbox_lstat(&sandbox->inner, path, ret_stat, cancel, err);
+
+	if (!rc || rc == SP_ABORTED || rc == SP_TIMED_OUT)
+		return rc;
+	return sp_error_set(err, SP_NOT_FOUND, "there is no such file");
+}
+
+static const struct fault_hooks lstat_absence = { .fs_lstat = lstat_absence_lstat };
+FAULT_WRAP(wrap_lstat_absence, lstat_absence)
+
 #define FS(id_, wrap_, clause_, summary_, sources_, ...)                                           \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
 	  .clause = "fs " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,    \
@@ -468,6 +530,11 @@ static const struct sp_fault faults[] = {
 	   FAULT_LIST("field:F01", "field:F14"), "fs.bytes.exact"),
 	FS("fs-write-cut", wrap_cut, "F1", "The last piece of a large write is lost.",
 	   FAULT_LIST("field:F07"), "fs.bytes.two-paths"),
+	FS("fs-empty-is-an-error", wrap_empty_error, "F1", "An empty file cannot be read.",
+	   FAULT_LIST("field:F15"), "fs.bytes.exact"),
+	FS("fs-write-in-an-argument", wrap_argument, "F1",
+	   "write() fails from 128 KiB on, where an argument ends.", FAULT_LIST("contract:C134"),
+	   "fs.bytes.two-paths"),
 	FS("fs-write-appends", wrap_appends, "F2", "The tail of a longer old content stays.",
 	   FAULT_LIST("contract:1.5"), "fs.write.replaces"),
 	FS("fs-write-needs-folder", wrap_needs_folder, "F2", "write() makes no folder.",
@@ -481,7 +548,7 @@ static const struct sp_fault faults[] = {
 	FS("fs-tar-is-a-folder", wrap_tar, "F3", "A file named .tar is taken for a folder.",
 	   FAULT_LIST("render:28"), "fs.read.tar"),
 	FS("fs-list-follows-links", wrap_list_follows, "F4", "Links are listed as files.",
-	   FAULT_LIST("contract:1.5"), "fs.list.types"),
+	   FAULT_LIST("contract:C286", "contract:1.5"), "fs.list.types"),
 	FS("fs-list-empty-on-error", wrap_empty_on_error, "F4",
 	   "A list that fails is an empty one.", FAULT_LIST("field:F11"), "fs.list.refuses"),
 	FS("fs-list-splits-lines", wrap_splits, "F9", "A listed name ends at its first newline.",
@@ -497,8 +564,10 @@ static const struct sp_fault faults[] = {
 	FS("fs-exists-follows-links", wrap_exists_follows, "F5", "A dangling link is absent.",
 	   FAULT_LIST("contract:1.5"), "fs.exists.answers"),
 	FS("fs-mkdir-ignores-errors", wrap_mkdir_ignores, "F6",
-	   "mkdir() succeeds whatever the tool says.", FAULT_LIST("contract:1.5"),
+	   "mkdir() succeeds whatever the tool says.", FAULT_LIST("contract:C128", "contract:1.5"),
 	   "fs.mkdir.makes"),
+	FS("fs-mkdir-once", wrap_once, "F6", "mkdir() of a folder that is there fails.",
+	   FAULT_LIST("contract:C139"), "fs.mkdir.makes"),
 	FS("fs-remove-follows-links", wrap_remove_follows, "F7",
 	   "remove() empties what a link leads to.", FAULT_LIST("field:F17"), "fs.remove.tree"),
 	FS("fs-remove-ignores-errors", wrap_remove_ignores, "F7",
@@ -523,11 +592,15 @@ static const struct sp_fault faults[] = {
 	FS("fs-workspace-is-real", wrap_real_workspace, "F10", "read() does not map /workspace.",
 	   FAULT_LIST("render:34"), "fs.paths.workspace"),
 	FS("fs-ignores-abort", wrap_ignores_abort, "F11", "remove() does not look at its cancel.",
-	   FAULT_LIST("render:17"), "fs.abort.before"),
+	   FAULT_LIST("contract:C150", "render:17"), "fs.abort.before"),
 	FS("fs-abort-is-missing", wrap_abort_missing, "F11", "exists() reads an abort as absence.",
-	   FAULT_LIST("render:17"), "fs.abort.during"),
+	   FAULT_LIST("contract:C150", "render:17"), "fs.abort.during"),
 	FS("fs-failure-is-absence", wrap_failure_absence, "F12",
-	   "exists() reads any failure as absence.", FAULT_LIST("field:F09", "contract:1.5"),
+	   "exists() reads any failure as absence.",
+	   FAULT_LIST("contract:C129", "field:F09", "contract:1.5"),
+	   "fs.trouble.not-absence"),
+	FS("fs-lstat-failure-is-absence", wrap_lstat_absence, "F12",
+	   "lstat() tells any failure as absence.", FAULT_LIST("contract:C129"),
 	   "fs.trouble.not-absence"),
 	FS("fs-write-swallows", wrap_swallows, "F12", "write() succeeds whatever came back.",
 	   FAULT_LIST("field:F07"), "fs.trouble.disk-full", "fs.write.refuses"),

@@ -25,11 +25,11 @@ int fault_wrap_journal(struct sp_journal *journal, const struct sp_journal_ops *
 		       struct sp_error *err);
 
 /* One record of a fault that changes steps by change_NAME(). */
-#define JOURNAL_STEP_FAULT(id_, name_, clause_, summary_, sources_, cases_)                        \
+#define JOURNAL_STEP_FAULT(id_, name_, clause_, summary_, sources_, cases_, ...)                   \
 	{                                                                                          \
 		.version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,  \
 		.clause = "journal " clause_, .cases = cases_, .seam = SP_FAULT_JOURNAL_STEP,      \
-		.change_journal = change_##name_                                                   \
+		.change_journal = change_##name_, ##__VA_ARGS__                                    \
 	}
 
 /* Same, of a fault that wraps the journal by wrap_NAME(). */

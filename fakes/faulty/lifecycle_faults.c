@@ -377,6 +377,54 @@ static int fresh_resume(struct sp_provider *inner, const char *id, struct sp_san
 static const struct fault_hooks fresh = { .resume = fresh_resume };
 FAULT_WRAP(wrap_fresh, fresh)
 
+/* Whatever stands in the way of a new one is removed. */
+static int clears_create(struct sp_provider *inner, const struct sp_create_options *options,
+			 struct sp_sandbox *ret_inner, struct sp_error *err)
+{
+	struct sp_id_list list SP_CLEANUP(sp_id_list_done) = SP_ID_LIST_INIT;
+
+	if (!sp_provider_list(inner, &list, options->cancel, NULL))
+		for (size_t i = 0; i < list.len; i++)
+			(void)sp_provider_destroy(inner, list.ids[i], options->cancel, NULL);
+	return sp_provider_create(inner, options, ret_inner, err);
+}
+
+static const struct fault_hooks clears = { .create = clears_create };
+FAULT_WRAP(wrap_clears, clears)
+
+/* An id is a path below the provider's folder: what is before its last name does not count. */
+static int path_resume(struct sp_provider *inner, const char *id, struct sp_sandbox *ret_inner,
+		       struct sp_cancel *cancel, struct sp_error *err)
+{
+	const char *slash = strrchr(id, '/');
+
+	return sp_provider_resume(inner, slash ? slash + 1 : id, ret_inner, cancel, err);
+}
+
+static const struct fault_hooks id_path = { .resume = path_resume };
+FAULT_WRAP(wrap_id_path, id_path)
+
+/* Pages of one: the next begins strictly after the time of the last, which its twin shares. */
+static int skips_list(struct sp_provider *inner, struct sp_id_list *ret_list,
+		      struct sp_cancel *cancel, struct sp_error *err)
+{
+	int rc = sp_provider_list(inner, ret_list, cancel, err);
+	size_t kept = 0;
+
+	for (size_t i = 0; !rc && i < ret_list->len; i++) {
+		if (i % 2)
+			free(ret_list->ids[i]);
+		else
+			ret_list->ids[kept++] = ret_list->ids[i];
+	}
+	if (!rc)
+		ret_list->len = kept;
+	return rc;
+}
+
+static const struct fault_hooks list_skips = { .list = skips_list };
+FAULT_WRAP(wrap_list_skips, list_skips)
+
 #define PROVIDER(id_, wrap_, clause_, outside_, summary_, sources_, ...)                           \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
 	  .clause = "lifecycle " clause_, .cases = FAULT_LIST(__VA_ARGS__),                        \
@@ -394,6 +442,13 @@ static const struct sp_fault faults[] = {
 	PROVIDER("life-create-reuses", wrap_reuses, "L1", false,
 		 "create() gives a sandbox that is there already.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.create.independent"),
+	{ .version = SP_FAULT_VERSION, .id = "life-create-clears-the-way",
+	  .summary = "create() removes the sandboxes that are there already.",
+	  .sources = FAULT_LIST("contract:C160"), .clause = "lifecycle L1",
+	  .cases = FAULT_LIST("lifecycle.create.independent"),
+	  /* The other control shares a sandbox, which the next create removes. */
+	  .control = "caps.declared.constant", .seam = SP_FAULT_PROVIDER,
+	  .wrap_provider = wrap_clears },
 	PROVIDER("life-create-env-dropped", wrap_env_dropped, "L1", false,
 		 "The variables given to create() are lost.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.create.env"),
@@ -401,7 +456,7 @@ static const struct sp_fault faults[] = {
 		 "create() does not look at its cancel.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.create.aborted"),
 	STEP("life-abort-leaves", change_abort_leaves, "L2",
-	     "An aborted create leaves what it made.", FAULT_LIST("render:20"),
+	     "An aborted create leaves what it made.", FAULT_LIST("contract:C161", "render:20"),
 	     "lifecycle.create.aborted-during"),
 	PROVIDER("life-failed-create-stays", wrap_failed_stays, "L2", false,
 		 "A create whose environment cannot be set leaves its sandbox.",
@@ -417,8 +472,11 @@ static const struct sp_fault faults[] = {
 	PROVIDER("life-resume-replaces", wrap_replaces, "L5", false,
 		 "resume() of a sandbox that is gone makes a new one.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.resume.gone"),
+	PROVIDER("life-resume-id-is-path", wrap_id_path, "L5", false,
+		 "An id is taken for a path, of which the last name counts.",
+		 FAULT_LIST("contract:C163"), "lifecycle.resume.odd-ids"),
 	STEP("life-resume-suspended-gone", change_suspended_gone, "L5",
-	     "A suspended sandbox passes for gone.", FAULT_LIST("render:22"),
+	     "A suspended sandbox passes for gone.", FAULT_LIST("contract:C169", "render:22"),
 	     "lifecycle.resume.states"),
 	STEP("life-resume-impatient", change_impatient, "L5",
 	     "resume() fails while a sandbox is resuming or suspending.", FAULT_LIST("render:22"),
@@ -427,12 +485,13 @@ static const struct sp_fault faults[] = {
 	     "A sandbox that ends while resume() waits is an error.", FAULT_LIST("render:22"),
 	     "lifecycle.resume.changes", "lifecycle.resume.creating"),
 	PROVIDER("life-resume-null-on-error", wrap_null_on_error, "L6", false,
-		 "resume() answers \"gone\" to any failure.", FAULT_LIST("contract:1.3"),
+		 "resume() answers \"gone\" to any failure.",
+		 FAULT_LIST("contract:C167", "contract:1.3"),
 		 "lifecycle.resume.transient"),
 	STEP("life-404-is-gone", change_404_is_gone, "L6", "A 404 alone is taken for gone.",
 	     FAULT_LIST("render-api:3.3"), "lifecycle.resume.not-found"),
 	PROVIDER("life-destroy-once", wrap_once, "L7", false, "A second destroy is an error.",
-		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.again"),
+		 FAULT_LIST("field:L07", "contract:1.3"), "lifecycle.destroy.again"),
 	PROVIDER("life-destroy-id-noop", wrap_id_noop, "L7", false, "destroy by id does nothing.",
 		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.by-id"),
 	PROVIDER("life-destroy-neighbours", wrap_neighbours, "L7", false,
@@ -448,7 +507,8 @@ static const struct sp_fault faults[] = {
 	PROVIDER("life-destroy-noop", wrap_noop, "L7", false, "destroy() does nothing.",
 		 FAULT_LIST("contract:1.3"), "lifecycle.destroy.all-of-it"),
 	PROVIDER("life-destroy-swallows", wrap_swallows, "L8", false,
-		 "destroy() is a success whatever the service says.", FAULT_LIST("contract:1.3"),
+		 "destroy() is a success whatever the service says.",
+		 FAULT_LIST("contract:C166", "contract:C167", "contract:C168", "contract:1.3"),
 		 "lifecycle.destroy.refused"),
 	PROVIDER("life-destroyed-answers", wrap_answers, "L8", false,
 		 "exec in a destroyed sandbox answers code 0.", FAULT_LIST("contract:1.3"),
@@ -458,6 +518,9 @@ static const struct sp_fault faults[] = {
 		 "lifecycle.destroy.then-use"),
 	PROVIDER("life-list-empty", wrap_list_empty, "L9", false, "list() is always empty.",
 		 FAULT_LIST("contract:1.3"), "lifecycle.list.live"),
+	PROVIDER("life-list-skips", wrap_list_skips, "L9", false,
+		 "list() leaves out what was made at the same time as the one before.",
+		 FAULT_LIST("field:L17"), "lifecycle.list.live"),
 	PROVIDER("life-list-empty-on-error", wrap_empty_on_error, "L9", false,
 		 "A list that fails is an empty one.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.list.fails"),

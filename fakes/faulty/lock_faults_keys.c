@@ -137,7 +137,7 @@ static const struct sp_fault faults[] = {
     LOCK_FAULT("lock-hashes-keys", hashes, "L7", "A 32-bit hash stands for the key.",
 	       FAULT_LIST("contract:C190", "field:T05"), FAULT_LIST("lock.key.hash")),
     LOCK_FAULT("lock-repairs-utf8", repairs, "L7", "Bytes that are not UTF-8 are replaced.",
-	       FAULT_LIST("field:T05"), FAULT_LIST("lock.key.refused")),
+	       FAULT_LIST("contract:C241", "field:T05"), FAULT_LIST("lock.key.refused")),
     LOCK_FAULT("lock-one-for-all", one_for_all, "L1", "All keys are one.",
 	       FAULT_LIST("contract:C187"), FAULT_LIST("lock.hold.independent")),
     LOCK_FAULT("lock-excludes-nobody", nobody, "L1", "Everybody is given every key.",

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of the snapshot suite: replaced steps of the Render provider, then faults of any provider.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,6 +262,102 @@ static int first_for_all(struct fault_sandbox *sandbox, const char *label,
 static const struct fault_hooks second_is_first = {.snapshot = first_for_all};
 FAULT_WRAP(wrap_second_is_first, second_is_first)
 
+/* The newest snapshot that this process knows of, whoever asks. */
+static pthread_mutex_t newest_lock = PTHREAD_MUTEX_INITIALIZER;
+static char newest[512];
+
+static int newest_snapshot(struct fault_sandbox *sandbox, const char *label,
+			   struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			   struct sp_error *err)
+{
+	int rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&newest_lock);
+	snprintf(newest, sizeof(newest), "%s", ret_ref->id);
+	pthread_mutex_unlock(&newest_lock);
+	return 0;
+}
+
+static int newest_restore(struct sp_provider *inner, const char *snapshot_id,
+			  const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			  struct sp_error *err)
+{
+	char id[sizeof(newest)];
+
+	pthread_mutex_lock(&newest_lock);
+	snprintf(id, sizeof(id), "%s", *newest ? newest : snapshot_id);
+	pthread_mutex_unlock(&newest_lock);
+	return sp_provider_restore(inner, id, options, ret_inner, err);
+}
+static const struct fault_hooks newest_wins = {
+    .snapshot = newest_snapshot, .restore = newest_restore};
+FAULT_WRAP(wrap_newest_wins, newest_wins)
+
+/* A capture that stops its source, which nobody tells the handle. */
+static int stopping_snapshot(struct fault_sandbox *sandbox, const char *label,
+			     struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+			     struct sp_error *err)
+{
+	int rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+
+	if (!rc)
+		atomic_store(&sandbox->count, 1);
+	return rc;
+}
+
+/* The same, where a capture failed and nobody starts the sandbox again. */
+static int failing_stops_snapshot(struct fault_sandbox *sandbox, const char *label,
+				  struct sp_snapshot_ref *ret_ref, struct sp_cancel *cancel,
+				  struct sp_error *err)
+{
+	int rc = sp_sandbox_snapshot(&sandbox->inner, label, ret_ref, cancel, err);
+
+	if (rc)
+		atomic_store(&sandbox->count, 1);
+	return rc;
+}
+
+static int stopped_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
+			struct sp_exec_result *ret_result, struct sp_error *err)
+{
+	if (atomic_load(&sandbox->count))
+		return sp_error_set(err, SP_UNAVAILABLE, "the sandbox is stopped");
+	return sp_sandbox_exec(&sandbox->inner, options, ret_result, err);
+}
+static const struct fault_hooks stops = {.snapshot = stopping_snapshot, .exec = stopped_exec};
+FAULT_WRAP(wrap_stops, stops)
+static const struct fault_hooks failure_stops = {
+    .snapshot = failing_stops_snapshot, .exec = stopped_exec};
+FAULT_WRAP(wrap_failure_stops, failure_stops)
+
+/* A reference is counted at each restore and never given back. */
+static atomic_bool restored_once;
+
+static int counting_restore(struct sp_provider *inner, const char *snapshot_id,
+			    const struct sp_create_options *options, struct sp_sandbox *ret_inner,
+			    struct sp_error *err)
+{
+	int rc = sp_provider_restore(inner, snapshot_id, options, ret_inner, err);
+
+	if (!rc)
+		atomic_store(&restored_once, true);
+	return rc;
+}
+
+static int counting_delete(struct sp_provider *inner, const char *snapshot_id,
+			   struct sp_cancel *cancel, struct sp_error *err)
+{
+	/* Once: what cleans up after the case must succeed. */
+	if (atomic_exchange(&restored_once, false))
+		return sp_error_set(err, SP_CONFLICT, "the snapshot is in use");
+	return sp_provider_snapshot_delete(inner, snapshot_id, cancel, err);
+}
+static const struct fault_hooks delete_refused = {
+    .restore = counting_restore, .snapshot_delete = counting_delete};
+FAULT_WRAP(wrap_delete_refused, delete_refused)
+
 static void claim_lock(struct sp_capabilities *capabilities)
 {
 	capabilities->snapshot_lock = true;
@@ -280,7 +379,8 @@ FAULT_WRAP(wrap_lock_claimed, lock_claimed)
 
 static const struct sp_fault faults[] = {
     STEP(env_on_disk, "snapshot-env-on-disk", "S2", "The sandbox's variables lie on the disk.",
-	 FAULT_LIST("contract:C102", "contract:C103", "field:S02", "render:8"),
+	 FAULT_LIST("render:9", "render:25", "contract:C102", "contract:C103", "field:S02",
+		    "render:8"),
 	 "snapshot.exclude.overlay", "snapshot.exclude.restored", "snapshot.foreign.filesystem"),
     STEP(call_on_disk, "snapshot-call-on-disk", "S2",
 	 "A running command's own variables lie in a file on the disk.",
@@ -296,7 +396,7 @@ static const struct sp_fault faults[] = {
 	 "snapshot.foreign.in-place"),
     STEP(hides_nothing, "snapshot-hides-nothing", "S3",
 	 "The variables stay in memory while it is captured.",
-	 FAULT_LIST("contract:C102", "render:10"), "snapshot.runtime.foreign-locked",
+	 FAULT_LIST("render:25", "contract:C102", "render:10"), "snapshot.runtime.foreign-locked",
 	 "snapshot.runtime.foreign"),
     STEP(not_alone, "snapshot-not-alone", "S3", "Commands start while the variables are away.",
 	 FAULT_LIST("contract:C109", "render:12"), "snapshot.runtime.commands-wait",
@@ -339,6 +439,17 @@ static const struct sp_fault faults[] = {
     CALL(by_label, "snapshot-by-label", "S5", "Snapshots with one stored name are one.",
 	 FAULT_LIST("contract:C118", "field:S15"), "snapshot.label.same",
 	 "snapshot.label.same-start"),
+    CALL(newest_wins, "snapshot-newest-wins", "S5",
+	 "A restore takes the newest snapshot for the one that was named.",
+	 FAULT_LIST("contract:C123"), "snapshot.label.same", "snapshot.label.same-start"),
+    CALL(stops, "snapshot-stops-sandbox", "S1", "Taking a snapshot stops the sandbox.",
+	 FAULT_LIST("field:S16"), "snapshot.take.round-trip"),
+    CALL(failure_stops, "snapshot-failure-stops", "S8",
+	 "After a snapshot that failed the sandbox stays stopped.", FAULT_LIST("contract:C122"),
+	 "snapshot.fail.capture"),
+    CALL(delete_refused, "snapshot-delete-refused", "S7",
+	 "What was restored once cannot be deleted.", FAULT_LIST("field:S22"),
+	 "snapshot.delete.idempotent"),
     CALL(loses_env, "snapshot-restore-loses-env", "S6",
 	 "The variables of a restore reach no command.", FAULT_LIST("contract:C100", "render:24"),
 	 "snapshot.restore.today"),

@@ -485,7 +485,9 @@ static const struct sp_fault faults[] = {
 		FAULT_LIST("field:T15"), FAULT_LIST("store.cancel.before")),
     STORE_FAULT("store-cancel-at-the-door", door_cancel, "S13",
 		"An upsert looks at its cancel before it begins and never again.",
-		FAULT_LIST("field:T15"), FAULT_LIST("store.trouble.locked")),
+		FAULT_LIST("field:T15"), FAULT_LIST("store.trouble.locked"),
+		.hangs = "Data that is locked holds every other call too, so that there is none "
+			 "whose rounds could be counted."),
     STORE_FAULT("store-swallows-failures", swallows, "S13",
 		"An upsert that failed is told as done.", FAULT_LIST("field:T15"),
 		FAULT_LIST("store.trouble.locked", "store.trouble.down", "store.trouble.full",

@@ -293,7 +293,7 @@ static const struct sp_fault faults[] = {
     STORE_FAULT("store-cuts-values", cuts_values, "S2", "Values are cut at the width of a column.",
 		FAULT_LIST("field:T05"), FAULT_LIST("store.value.long", "store.input.long-value")),
     STORE_FAULT("store-repairs-utf8", repairs_utf8, "S7",
-		"Bytes that are not UTF-8 are replaced and stored.", FAULT_LIST("field:T05"),
+		"Bytes that are not UTF-8 are replaced and stored.", FAULT_LIST("contract:C241", "field:T05"),
 		FAULT_LIST("store.input.not-utf8")),
     STORE_FAULT("store-fills-in", fills_in, "S7", "Missing required fields are filled in.",
 		FAULT_LIST("field:T08"), FAULT_LIST("store.input.missing")),

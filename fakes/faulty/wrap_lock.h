@@ -64,11 +64,11 @@ int fault_wrap_lock(struct sp_lock *lock, const struct fault_lock_hooks *hooks,
 	}
 
 /* One record of a fault with its wrap function wrap_NAME(). */
-#define LOCK_FAULT(id_, name_, clause_, summary_, sources_, cases_)                                \
+#define LOCK_FAULT(id_, name_, clause_, summary_, sources_, cases_, ...)                           \
 	{                                                                                          \
 		.version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,  \
 		.clause = "lock " clause_, .cases = cases_, .seam = SP_FAULT_LOCK,                 \
-		.wrap_lock = wrap_##name_                                                          \
+		.wrap_lock = wrap_##name_, ##__VA_ARGS__                                           \
 	}
 
 #endif

@@ -51,11 +51,11 @@ int fault_wrap_store(struct sp_store *store, const struct fault_store_hooks *hoo
 
 /* One record of a fault whose hooks are called NAME_hooks, with its wrap function before the table.
  */
-#define STORE_FAULT(id_, name_, clause_, summary_, sources_, cases_)                               \
+#define STORE_FAULT(id_, name_, clause_, summary_, sources_, cases_, ...)                          \
 	{                                                                                          \
 		.version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,  \
 		.clause = "store " clause_, .cases = cases_, .seam = SP_FAULT_STORE,               \
-		.wrap_store = wrap_##name_                                                         \
+		.wrap_store = wrap_##name_, ##__VA_ARGS__                                          \
 	}
 
 #endif

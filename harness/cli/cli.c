@@ -12,8 +12,6 @@
 
 /* What design and issues promise for later; each says what serves meanwhile. */
 static const struct cli_command planned[] = {
-	{ .name = "prove", .summary = "show which case catches which fault",
-	  .instead = "`sandproof list --faults` and `sandproof run --defect ID`" },
 	{ .name = "replay", .summary = "run a recorded dialogue again",
 	  .instead = "the `again` line that every failure prints" },
 	{ .name = "doctor", .summary = "say what this machine can and cannot do",
@@ -25,10 +23,11 @@ static const struct cli_command planned[] = {
 };
 
 static const struct cli_command *const commands[] = {
-	&cli_run_command, &cli_list_command, &cli_show_command, &cli_report_command,
-	&cli_baseline_command, &cli_journal_command, &cli_serve_command, &cli_fake_api_command,
+	&cli_run_command, &cli_list_command, &cli_show_command, &cli_prove_command,
+	&cli_report_command, &cli_baseline_command, &cli_journal_command, &cli_serve_command,
+	&cli_fake_api_command,
 	&cli_sweep_command, &cli_help_command,
-	&planned[0], &planned[1], &planned[2], &planned[3], &planned[4],
+	&planned[0], &planned[1], &planned[2], &planned[3],
 };
 
 static const char *program = "sandproof";

@@ -32,6 +32,8 @@ extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_list_command;
 /* Explains a case, a clause or a fault. */
 extern const struct cli_command cli_show_command;
+/* Shows that cases can fail. */
+extern const struct cli_command cli_prove_command;
 /* Makes a report from results. */
 extern const struct cli_command cli_report_command;
 /* Reads and sweeps journals by hand. */

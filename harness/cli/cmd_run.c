@@ -45,7 +45,7 @@ static const struct cli_option options[] = {
 	  "set kill_grace_ms, unread_bound, output_cap, private_dir, plan, snapshot_kind, poll_ms, "
 	  "start_timeout_ms, case_deadline_ms, grace_ms or rounds"),
 	O(control, "control", "URL", CLI_TEXT,
-	  "control_url of a fake API; its token in SANDPROOF_CONTROL_TOKEN"),
+	  "control_url of a fake API, its token in SANDPROOF_CONTROL_TOKEN; off: cases get none"),
 	O(defect, "defect", "ID", CLI_TEXT,
 	  "apply one fault, to see which cases catch it; see `sandproof list --faults`"),
 	O(baseline, "baseline", "FILE", CLI_TEXT,
@@ -260,7 +260,8 @@ static int open_run(struct run *run, struct sp_error *err)
 		.journal = cli_plan_spec(&run->plan, SP_SUBJECT_JOURNAL),
 		.ensure = cli_plan_spec(&run->plan, SP_SUBJECT_ENSURE),
 		.settings = run->plan.settings,
-		.control_url = run->args->control,
+		.control_url = run->plan.no_control ? NULL : run->args->control,
+		.no_control = run->plan.no_control,
 		.control_token = getenv("SANDPROOF_CONTROL_TOKEN"),
 		.fault = run->plan.fault,
 		.driver_env = (const char *const *)run->args->driver_env.items,

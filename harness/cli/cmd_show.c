@@ -118,6 +118,17 @@ static void show_fault(struct page *page, const struct sp_fault *fault)
 	add_field(page, "try it", sp_buf_str(&text));
 }
 
+/* An entry of the table of known defects. */
+static void show_defect(struct page *page, const struct cli_defect *defect)
+{
+	add_title(page, defect->id);
+	add_field(page, "defect", defect->words);
+	add_field(page, "modelled by", defect->faults);
+	add_field(page, "same as", defect->same);
+	add_field(page, "shown by", defect->tests);
+	add_field(page, "not judged", defect->outside);
+}
+
 static bool is_alias(const struct sp_case_def *def, const char *name)
 {
 	for (size_t i = 0; def->aliases && def->aliases[i]; i++)
@@ -202,13 +213,16 @@ static int unknown_name(const struct cli_command *self, const char *name)
 static int show_name(const struct cli_command *self, struct page *page, const char *name)
 {
 	const struct sp_fault *fault = cli_fault_find(name);
+	struct cli_defect defect SP_CLEANUP(cli_defect_done) = { NULL };
 	size_t shown = show_cases(page, name);
 
 	if (fault) {
 		sp_buf_adds(&page->out, shown ? "\n" : "");
 		show_fault(page, fault);
 	}
-	if (!shown && !fault)
+	if (cli_defect_find(name, &defect))
+		show_defect(page, &defect);
+	else if (!shown && !fault)
 		return unknown_name(self, name);
 	return cli_print(&page->out);
 }
@@ -236,14 +250,16 @@ static int run_show(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_show_command = {
 	.name = "show",
-	.synopsis = "CASE | CLAUSE | FAULT",
-	.summary = "explain a case, a clause or a fault",
+	.synopsis = "CASE | CLAUSE | DEFECT",
+	.summary = "explain a case, a clause, a fault or a known defect",
 	.details =
 		"Shows the requirement, why it is one, how its violation is detected, which faults "
 		"the case is shown to catch, and what it does not prove. A clause is written K4, "
-		"or kill:K4 where several suites have one of that name.",
+		"or kill:K4 where several suites have one of that name; a known defect by where it "
+		"was seen, such as contract:C3, and it says where it is shown here.",
 	.examples = "  sandproof show kill.group.grandchild\n"
 		    "  sandproof show kill:K4\n"
-		    "  sandproof show kill-leader-only\n",
+		    "  sandproof show kill-leader-only\n"
+		    "  sandproof show contract:C3\n",
 	.run = run_show,
 };

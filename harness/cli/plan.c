@@ -522,13 +522,13 @@ static int check_fault(const struct run_args *args, struct run_plan *plan, struc
 	return 0;
 }
 
-static int check_control(const struct run_args *args, const struct run_plan *plan,
-			 struct sp_error *err)
+static int check_control(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
 {
 	const char *provider = cli_plan_provider(plan);
 	const char *token = getenv("SANDPROOF_CONTROL_TOKEN");
 
-	if (!args->control)
+	plan->no_control = args->control && !strcmp(args->control, "off");
+	if (!args->control || plan->no_control)
 		return 0;
 	if (sp_redact_spec_has_secret(args->control))
 		return sp_error_set(err, SP_INVALID,

@@ -62,6 +62,8 @@ struct run_plan {
 	bool live;
 	/* What the provider's back end holds outlives the run. */
 	bool outlives;
+	/* --control off. */
+	bool no_control;
 	unsigned jobs;
 	/* Start of the command that runs one case again. */
 	char *rerun_prefix;

@@ -102,6 +102,7 @@ static const struct {
 	  SP_INVALID, "--budget takes" },
 	{ "a fault", { .defect = "no-such-fault" }, SP_INVALID, "unknown fault" },
 	{ "control without a fake", { .control = "unix:/x" }, SP_INVALID, "goes with --provider" },
+	{ "control withheld", { .control = "off" }, 0, NULL },
 	{ "control nowhere", { .provider = "render:unix:/x", .control = "x" }, SP_INVALID,
 	  "control_url" },
 	{ "control without token", { .provider = "render:unix:/x", .control = "unix:/x" },

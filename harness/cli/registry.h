@@ -29,6 +29,21 @@ const char *cli_fault_seam_name(enum sp_fault_seam seam);
 /* True when the fault works on any provider ("level: contract"). */
 bool cli_fault_is_contract(const struct sp_fault *fault);
 
+/* One entry of the table of known defects. Texts are owned; NULL where there is none. */
+struct cli_defect {
+	char *id, *words;
+	/* Ids of the faults that model it; the entry it is one with; FILE:TEST; why it is no case. */
+	char *faults, *same, *tests, *outside;
+};
+/* One by id ("contract:C3"); false when there is none. Freed by cli_defect_done(). */
+bool cli_defect_find(const char *id, struct cli_defect *ret_defect);
+void cli_defect_done(struct cli_defect *defect);
+/*
+ * Ids of the entries that are placed nowhere, or at a fault that is not there, joined by spaces;
+ * malloc'ed. `ret_len` (may be NULL) gets how many entries there are. NULL: no memory.
+ */
+char *cli_defects_unplaced(size_t *ret_len);
+
 /* Checks a SPEC: SP_INVALID malformed, SP_UNSUPPORTED well-formed and not built yet. */
 int cli_spec_check(enum sp_subject_kind kind, const char *spec, struct sp_error *err);
 /* The SPEC of a kind that is not named, or NULL when its back end is not built yet. */
@@ -67,6 +82,8 @@ struct cli_registry_options {
 	/* --control and its token, or NULL. */
 	const char *control_url;
 	const char *control_token;
+	/* Cases get no control, as with a provider that has none. */
+	bool no_control;
 	/* Applied to what is opened, or NULL. */
 	const struct sp_fault *fault;
 	/* Variables that drivers get besides the standing list. */

@@ -141,7 +141,7 @@ static int open_render(struct cli_registry *registry, const char *workspace,
 	subject->platform = sp_render_platform(&subject->provider);
 	if (!workspace)
 		workspace = registry->fake.workspace_id;
-	if (cli_control_url(registry) && workspace)
+	if (cli_control_url(registry) && workspace && !registry->options.no_control)
 		rc = sp_control_open(cli_control_url(registry), cli_control_token(registry),
 				     workspace, &subject->control, err);
 	return rc;

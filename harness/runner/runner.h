@@ -58,6 +58,9 @@ void sp_selection_done(struct sp_selection *selection);
  */
 char *sp_nearest(const char *word, const char *const *names, size_t n_names);
 
+/* How the message of a case begins that its deadline has ended. */
+#define SP_MESSAGE_DEADLINE "the deadline of "
+
 /* ---- Running ---- */
 
 /* One subject that was named or taken by default. */

@@ -582,12 +582,12 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 	} else if (slot->late && in_call) {
 		/* Whoever hangs inside the subject hangs by its fault. */
 		result->verdict = SP_FAIL;
-		sp_buf_addf(message, "the deadline of %llu ms passed inside %s",
+		sp_buf_addf(message, SP_MESSAGE_DEADLINE "%llu ms passed inside %s",
 			    (unsigned long long)case_limit_ms(s), call ? call : "a call");
 		result->expected = (char *)"the call returns";
 		result->actual = (char *)"it did not return before the deadline";
 	} else if (slot->late) {
-		sp_buf_addf(message, "the deadline of %llu ms passed %s",
+		sp_buf_addf(message, SP_MESSAGE_DEADLINE "%llu ms passed %s",
 			    (unsigned long long)case_limit_ms(s), phase_text(state));
 	} else {
 		if (plugin_called(s, slot))

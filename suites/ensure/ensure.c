@@ -161,7 +161,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "N3",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.faults = LIST("ensure-env-stays"),
+		.faults = LIST("ensure-env-stays", "ensure-key-has-secrets"),
 		.requirement = "A resumed sandbox has the variables of this call.",
 		.rationale = "A rotated secret stays old, or is missing after a restart "
 			     "(sandbox-contract "

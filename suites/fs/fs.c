@@ -14,7 +14,7 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "F1",
 		.level = SP_MUST,
-		.faults = LIST("fs-text-mode"),
+		.faults = LIST("fs-text-mode", "fs-empty-is-an-error"),
 		.requirement = "Any bytes are written and read as they are, of any length.",
 		.rationale =
 			"Text conversions, line ends and byte order marks were added or "
@@ -30,7 +30,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "F1",
 		.level = SP_MUST,
 		.tools = LIST("sha256sum"),
-		.faults = LIST("fs-write-cut"),
+		.faults = LIST("fs-write-cut", "fs-write-in-an-argument"),
 		.requirement =
 			"What one side writes the other side reads, also when it is "
 			"large.",
@@ -216,7 +216,7 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "F6",
 		.level = SP_MUST,
-		.faults = LIST("fs-mkdir-ignores-errors"),
+		.faults = LIST("fs-mkdir-ignores-errors", "fs-mkdir-once"),
 		.requirement =
 			"mkdir() makes parents, accepts a folder and refuses where a file "
 			"is.",
@@ -412,7 +412,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "F12",
 		.level = SP_MUST,
 		.needs = SP_NEED_CONTROL,
-		.faults = LIST("fs-failure-is-absence"),
+		.faults = LIST("fs-failure-is-absence", "fs-lstat-failure-is-absence"),
 		.requirement =
 			"A service that fails is an error, and neither success nor "
 			"absence.",

@@ -18,6 +18,7 @@ void life_create_lost_answer(struct sp_case *t);
 void life_resume_same(struct sp_case *t);
 void life_resume_closed(struct sp_case *t);
 void life_resume_gone(struct sp_case *t);
+void life_resume_odd_ids(struct sp_case *t);
 void life_resume_states(struct sp_case *t);
 void life_resume_changes(struct sp_case *t);
 void life_resume_creating(struct sp_case *t);

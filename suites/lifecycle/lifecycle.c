@@ -31,7 +31,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "L1",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("life-create-reuses"),
+		.faults = LIST("life-create-reuses", "life-create-clears-the-way"),
 		.requirement = "Two creates give two sandboxes that share no files.",
 		.rationale =
 			"A provider that hands out one sandbox twice mixes two users' "
@@ -152,6 +152,19 @@ static const struct sp_case_def cases[] = {
 		.rationale = "The caller makes a new one only then.",
 		.detection = "Destroys, then resumes.",
 		.run = life_resume_gone,
+	},
+	{
+		.id = "lifecycle.resume.odd-ids",
+		SP_CASE_HERE,
+		.clause = "L5",
+		.level = SP_MUST,
+		.needs = SP_NEED_NO_SANDBOX,
+		.faults = LIST("life-resume-id-is-path"),
+		.requirement = "An id is found whole or not at all; it is never a path.",
+		.rationale = "An id that somebody else chose reached the folder of another "
+			     "(contract:C163).",
+		.detection = "Resumes a live sandbox's id with parts of paths before and behind it.",
+		.run = life_resume_odd_ids,
 	},
 	{
 		.id = "lifecycle.resume.states",
@@ -359,10 +372,10 @@ static const struct sp_case_def cases[] = {
 		.clause = "L9",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("life-list-empty"),
-		.requirement = "list() has a live sandbox once and a destroyed one not at all.",
+		.faults = LIST("life-list-empty", "life-list-skips"),
+		.requirement = "list() has each live sandbox once and a destroyed one not at all.",
 		.rationale = "A sweep that trusts the list removes or forgets the wrong ones.",
-		.detection = "Lists before and after destroy.",
+		.detection = "Lists three that were made in one go, and again after a destroy.",
 		.run = life_list_live,
 	},
 	{

@@ -25,12 +25,18 @@ void life_list_live(struct sp_case *t)
 {
 	struct sp_create_options options = life_options(t);
 	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox second SP_MADE = SP_SANDBOX_INIT, third SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox *const all[] = { &made, &second, &third };
 	struct sp_error err = SP_ERROR_INIT;
 	const char *id;
 
-	SP_REQUIRE(sp_made_create(t, &options, &made));
+	/* Within one second: a cursor of times must not pass over one of them. */
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		SP_REQUIRE(sp_made_create(t, &options, all[i]));
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		SP_REQUIRE(SP_CHECK_INT(t, 1, listed(t, sp_sandbox_id(all[i])),
+					"times that a live sandbox is listed"));
 	id = sp_case_format(t, "%s", sp_sandbox_id(&made));
-	SP_REQUIRE(SP_CHECK_INT(t, 1, listed(t, id), "times that a live sandbox is listed"));
 	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_destroy(&made, sp_case_cancel(t), &err), &err,
 			       "destroy"));
 	SP_CHECK_INT(t, 0, listed(t, id), "times that a destroyed one is listed");

@@ -62,6 +62,45 @@ void life_resume_gone(struct sp_case *t)
 	life_resume(t, sp_case_provider(t), id, false, &again, "a destroyed sandbox");
 }
 
+/* A shape with each %s replaced by the id. */
+static const char *odd_id(struct sp_case *t, const char *shape, const char *id)
+{
+	const char *text = "";
+
+	for (const char *at = shape; *at;) {
+		bool here = !strncmp(at, "%s", 2);
+
+		text = here ? sp_case_format(t, "%s%s", text, id)
+			    : sp_case_format(t, "%s%c", text, *at);
+		at += here ? 2 : 1;
+	}
+	return text;
+}
+
+/* Refused or unknown, whichever the provider says; never a handle. */
+void life_resume_odd_ids(struct sp_case *t)
+{
+	static const char *const shapes[] = { "../%s", "x/../%s", "/%s", "./%s", "x/%s",
+					      "%s/.",  "%s/../%s", "%s?x=y" };
+	struct sp_create_options options = life_options(t);
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	const char *id;
+
+	SP_REQUIRE(sp_made_create(t, &options, &made));
+	id = sp_sandbox_id(&made);
+	for (size_t i = 0; i < SP_COUNT(shapes); i++) {
+		struct sp_sandbox found SP_HANDLE = SP_SANDBOX_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		const char *odd = odd_id(t, shapes[i], id);
+		int rc = sp_provider_resume(sp_case_provider(t), odd, &found, sp_case_cancel(t),
+					    &err);
+
+		SP_REQUIRE(SP_CHECK(t, !found.ops, "resume of \"%s\" gives no handle (%d)",
+				    odd_id(t, shapes[i], "ID"), rc));
+	}
+	sp_sh_ok(t, &made, ":");
+}
+
 /* The states that the service knows, and what a resume makes of each. */
 void life_resume_states(struct sp_case *t)
 {

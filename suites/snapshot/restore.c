@@ -189,7 +189,7 @@ void snap_restore_unknown(struct sp_case *t)
 void snap_delete_idempotent(struct sp_case *t)
 {
 	struct snap_scene s SNAP_SCENE = SNAP_SCENE_INIT;
-	struct sp_sandbox none SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox used SP_HANDLE = SP_SANDBOX_INIT, none SP_HANDLE = SP_SANDBOX_INIT;
 	struct sp_provider *provider = sp_case_provider(t);
 	struct sp_error err = SP_ERROR_INIT;
 	const char *ref;
@@ -198,6 +198,9 @@ void snap_delete_idempotent(struct sp_case *t)
 	SP_REQUIRE(snap_scene_open(t, &s));
 	ref = snap_take(&s, "twice");
 	SP_REQUIRE(ref);
+	used = snap_restore_ok(t, ref, NULL, 0);
+	SP_REQUIRE(used.ops);
+	snap_destroy(t, &used);
 	SP_REQUIRE(SP_CHECK_OK(t,
 			       sp_provider_snapshot_delete(provider, ref, sp_case_cancel(t), &err),
 			       &err, "delete"));

@@ -352,6 +352,15 @@ struct sp_fault {
 	const char *clause;
 	/* Cases that must catch it; at least one. */
 	const char *const *cases;
+	/*
+	 * The case that must stay green beside them; NULL: the one that `prove` has for its suite.
+	 */
+	const char *control;
+	/*
+	 * Why no count of rounds can show it, so that a case which ends at its deadline is the
+	 * proof; NULL for every other fault.
+	 */
+	const char *hangs;
 	enum sp_fault_seam seam;
 	/*
 	 * True when the fault can signal, write or unmount outside its sandbox: it then runs only

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `prove`: every fault against the cases that were made for it. Here is what its files share: what
+ * is run where (prove_plan.c), by how many at once (prove_pool.c), what became of it
+ * (prove_judge.c) and how it is told (prove_tell.c).
+ */
+#ifndef SP_CLI_PROVE_H
+#define SP_CLI_PROVE_H
+
+#include <base/child.h>
+#include <cli/options.h>
+#include <cli/registry.h>
+#include <cli/text.h>
+#include <results/results.h>
+
+/* The options of `prove` as they were given. */
+struct prove_args {
+	struct cli_list defects, stores;
+	bool full, no_control, json, fail_on_skip;
+	struct cli_number jobs;
+	const char *results;
+};
+
+/* One set of subjects on which a fault can be shown. */
+struct prove_stack {
+	/* As it is told: "provider bash". */
+	char *name;
+	/* Words after `run`, ended by NULL. */
+	const char *words[6];
+};
+
+/* A case that a fault is held against. */
+struct prove_case {
+	const char *id;
+	/* Verdict of the last run in which it was not skipped; SP_SKIP until then. */
+	enum sp_verdict verdict;
+	bool ran;
+	/* It failed because its deadline passed, not because it saw something. */
+	bool by_deadline;
+	/* What it said, or NULL. */
+	char *message;
+};
+
+enum prove_status {
+	/* Every case that was made for it and ran has caught it. */
+	PROVE_CAUGHT = 0,
+	/* None of its cases could run here. */
+	PROVE_SKIPPED,
+	/* No case caught it. */
+	PROVE_MISSED,
+	/* One of its cases caught it, and another that should stayed green. */
+	PROVE_PARTLY,
+	/* Only a case that was not made for it caught it. */
+	PROVE_UNRELATED,
+	/* Its cases ended at their deadlines, although a count of rounds could show it. */
+	PROVE_DEADLINE,
+	/* The control case failed as well: the fault changes more than one behaviour. */
+	PROVE_CRUDE,
+	/* The run itself did not work. */
+	PROVE_TROUBLE,
+};
+
+/* One fault and what became of it. */
+struct prove_defect {
+	const struct sp_fault *fault;
+	/* The cases made for it, then the one that must stay green. */
+	struct prove_case *cases;
+	size_t n_cases;
+	/* Cases that failed besides, by --full: joined by spaces, or NULL. */
+	char *others;
+	/* Indices of its stacks, and the one whose turn it is. */
+	unsigned stacks[4], n_stacks, turn;
+	/* Why a run did not work, or NULL. */
+	char *trouble;
+	uint64_t ns;
+	bool done;
+	enum prove_status status;
+};
+
+/* The healthy reference on one stack, in one run. */
+struct prove_healthy {
+	unsigned stack;
+	/* Only this suite, or NULL for all. */
+	const char *suite;
+	/* Only these cases; none: all. Borrowed ids. */
+	struct cli_list cases;
+	struct sp_result_end end;
+	/* Cases that failed, joined by spaces; why the run did not work, or NULL. */
+	char *failures;
+	char *trouble;
+};
+
+struct prove {
+	const struct prove_args *args;
+	struct prove_stack *stacks;
+	size_t n_stacks;
+	struct prove_defect *defects;
+	size_t n_defects;
+	struct prove_healthy *healthy;
+	size_t n_healthy;
+	unsigned jobs;
+	/* Private folder of this command. */
+	char *dir;
+	/* Environment of the runs: ours, with a state folder of its own. */
+	const char **env;
+	char *state;
+	/* This program, for children. */
+	int self_fd;
+	/* Defects up to here were told. */
+	size_t told;
+	uint64_t begun;
+	bool interrupted;
+};
+
+/* ---- What is run where ---- */
+
+/* Fills stacks, defects and healthy runs. SP_INVALID names an unknown fault and its nearest. */
+int prove_plan(struct prove *prove, struct sp_error *err);
+/* Ids of cases that no fault names, joined by spaces; malloc'ed, "" for none, NULL: no memory. */
+char *prove_toothless(void);
+
+/* ---- Running ---- */
+
+/* Runs everything. 0, or SP_IO and the like when that could not go on; interrupted is set. */
+int prove_pool(struct prove *prove, struct sp_error *err);
+
+/* ---- Judging ---- */
+
+/* Takes the results of a defect's run on its current stack; `trouble` is owned, or NULL. */
+void prove_take(struct prove *prove, struct prove_defect *defect, const struct sp_results *results,
+		char *trouble);
+/* True when one of its cases still has to be tried on the next stack. */
+bool prove_goes_on(const struct prove_defect *defect);
+/* Decides what became of it. */
+void prove_judge(const struct prove *prove, struct prove_defect *defect);
+/* Takes the results of a healthy run. */
+void prove_take_healthy(struct prove_healthy *healthy, const struct sp_results *results,
+			char *trouble);
+/* True when the status is one that proves. */
+bool prove_is_good(enum prove_status status);
+/* "caught" and so on. */
+const char *prove_status_name(enum prove_status status);
+/* The line that shows how it was seen, or why not; appended to `out`. */
+void prove_evidence(const struct prove_defect *defect, struct sp_buf *out);
+/* Ids of the cases that caught it, joined by spaces. */
+void prove_caught_by(const struct prove_defect *defect, struct sp_buf *out);
+
+/* ---- Telling ---- */
+
+/* Tells the defects that are done, in their order, as far as there are no gaps. */
+void prove_tell(struct prove *prove);
+/* Tells the rest; returns the exit code. */
+int prove_summary(struct prove *prove);
+/* Writes the JSON document instead; returns the exit code. */
+int prove_json(struct prove *prove);
+/* Writes rows for reports to args->results. */
+int prove_write_results(struct prove *prove, struct sp_error *err);
+
+#endif
