@@ -228,7 +228,7 @@ PLATFORM_WRAP(wrap_look_wakes, .look = look_waking)
 #define PLATFORM(id_, wrap_, clause_, summary_, ...)                                               \
 	{                                                                                          \
 		.version = SP_FAULT_VERSION, .id = "platform-" id_, .summary = summary_,           \
-		.sources = FAULT_LIST("render-api:5 to 20"), .clause = "platform " clause_,        \
+		.sources = FAULT_LIST("render-api:5"), .clause = "platform " clause_,        \
 		.cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PLATFORM,                       \
 		.wrap_platform = wrap_                                                             \
 	}

@@ -78,8 +78,10 @@ static int open_prove(struct prove *prove, struct sp_error *err)
 
 static void free_defect(struct prove_defect *defect)
 {
-	for (size_t i = 0; i < defect->n_cases; i++)
+	for (size_t i = 0; i < defect->n_cases; i++) {
 		free(defect->cases[i].message);
+		free(defect->cases[i].actual);
+	}
 	free(defect->cases);
 	free(defect->others);
 	free(defect->trouble);

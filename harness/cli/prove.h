@@ -37,8 +37,8 @@ struct prove_case {
 	bool ran;
 	/* It failed because its deadline passed, not because it saw something. */
 	bool by_deadline;
-	/* What it said, or NULL. */
-	char *message;
+	/* What it said, and what there was instead of what was expected; or NULL. */
+	char *message, *actual;
 };
 
 enum prove_status {

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/utf8.h>
 #include <runner/runner.h>
 
-#define OTHERS_CEILING (256 * 1024)
+/* Bytes of what there was instead, in an evidence line. */
+#define ACTUAL_MAX 100
 
 static bool is_failure(enum sp_verdict verdict)
 {
@@ -37,6 +39,8 @@ static void take_case(struct prove_case *one, const struct sp_result_case *resul
 	one->by_deadline = !strncmp(message, SP_MESSAGE_DEADLINE, strlen(SP_MESSAGE_DEADLINE));
 	free(one->message);
 	one->message = strdup(message);
+	free(one->actual);
+	one->actual = result->actual ? strdup(result->actual) : NULL;
 }
 
 static struct prove_case *find_case(struct prove_defect *defect, const char *id)
@@ -197,6 +201,14 @@ static const struct prove_case *telling_case(const struct prove_defect *defect)
 	return by_deadline;
 }
 
+/* How much of a text goes into one line. */
+static int line_of(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+
+	return (int)(len < ACTUAL_MAX ? len : sp_utf8_cut(text, len, ACTUAL_MAX));
+}
+
 void prove_evidence(const struct prove_defect *defect, struct sp_buf *out)
 {
 	const struct prove_case *control = &defect->cases[defect->n_cases - 1];
@@ -207,6 +219,8 @@ void prove_evidence(const struct prove_defect *defect, struct sp_buf *out)
 	case PROVE_CAUGHT:
 	case PROVE_SKIPPED:
 		sp_buf_addf(out, "%.*s", (int)strcspn(message, "\n"), message);
+		if (one && one->actual && *one->actual)
+			sp_buf_addf(out, ": %.*s", line_of(one->actual), one->actual);
 		break;
 	case PROVE_MISSED:
 	case PROVE_PARTLY:

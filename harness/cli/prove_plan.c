@@ -239,31 +239,37 @@ char *prove_toothless(void)
 
 /* ---- Healthy references ---- */
 
-/* What a run of one stack without a fault is made of: its suites apart, so that they share cores. */
-static const struct {
-	unsigned stack;
-	const char *suite;
-} healthy_runs[] = {
-	{ BASH, "journal" },   { BASH, "kill" },  { BASH, "env" },	{ BASH, "exec" },
-	{ BASH, "lifecycle" }, { BASH, "fs" },	  { BASH, "snapshot" }, { BASH, "network" },
-	{ BASH, "caps" },      { LOCAL, NULL },	  { RUNTIME, "env" },	{ RUNTIME, "snapshot" },
-	{ ENSURE_BASH, NULL }, { SQLITE, NULL },  { MEMORY, NULL },	{ ENSURE_LOCAL, NULL },
-};
+static void add_healthy(struct prove *prove, unsigned stack, const char *suite)
+{
+	prove->healthy[prove->n_healthy++] =
+		(struct prove_healthy){ .stack = stack, .suite = suite };
+}
 
+/* True for a suite that runs when a provider alone is named. */
+static bool needs_provider_only(const struct sp_suite *suite)
+{
+	return suite->subject == SP_SUBJECT_PROVIDER || suite->subject == SP_SUBJECT_JOURNAL ||
+	       suite->subject == SP_SUBJECT_PLATFORM;
+}
+
+/* Everything, the suites of the fake apart, so that they share the cores. */
 static int plan_all_healthy(struct prove *prove, struct sp_error *err)
 {
-	size_t n = SP_COUNT(healthy_runs), named = prove->args->stores.len;
+	size_t n_suites;
+	const struct sp_suite *const *suites = cli_suites(&n_suites);
 
-	prove->healthy = calloc(n + named, sizeof(*prove->healthy));
+	prove->healthy = calloc(n_suites + N_STACKS + 1 + prove->args->stores.len,
+				sizeof(*prove->healthy));
 	if (!prove->healthy)
 		return no_memory(err);
-	for (size_t i = 0; i < n; i++) {
-		prove->healthy[i].stack = healthy_runs[i].stack;
-		prove->healthy[i].suite = healthy_runs[i].suite;
-	}
-	for (size_t i = 0; i < named; i++)
-		prove->healthy[n + i].stack = (unsigned)(N_STACKS + i);
-	prove->n_healthy = n + named;
+	add_healthy(prove, LOCAL, NULL);
+	for (size_t i = 0; i < n_suites; i++)
+		if (needs_provider_only(suites[i]))
+			add_healthy(prove, BASH, suites[i]->name);
+	add_healthy(prove, RUNTIME, "env");
+	add_healthy(prove, RUNTIME, "snapshot");
+	for (unsigned stack = ENSURE_BASH; stack < prove->n_stacks; stack++)
+		add_healthy(prove, stack, NULL);
 	return 0;
 }
 
