@@ -274,7 +274,8 @@ FAULT_WRAP_STORE(wrap_two_steps, two_steps)
 
 static const struct sp_fault faults[] = {
     STORE_FAULT("store-caches-reads", caches, "S9",
-		"An instance answers from what it has seen before.", FAULT_LIST("contract:C259", "field:T14"),
+		"An instance answers from what it has seen before.",
+		FAULT_LIST("contract:C259", "field:T14"),
 		FAULT_LIST("store.second.reads", "store.process.reads", "store.process.torn")),
     STORE_FAULT("store-writes-behind", behind, "S11",
 		"An upsert is told as done and carried out with the next call.",

@@ -35,6 +35,8 @@ struct prove_case {
 	/* Verdict of the last run in which it was not skipped; SP_SKIP until then. */
 	enum sp_verdict verdict;
 	bool ran;
+	/* It has seen the fault. */
+	bool caught;
 	/* It failed because its deadline passed, not because it saw something. */
 	bool by_deadline;
 	/* What it said, and what there was instead of what was expected; or NULL. */
@@ -129,6 +131,8 @@ int prove_pool(struct prove *prove, struct sp_error *err);
 /* Takes the results of a defect's run on its current stack; `trouble` is owned, or NULL. */
 void prove_take(struct prove *prove, struct prove_defect *defect, const struct sp_results *results,
 		char *trouble);
+/* True when the errors of a run, which make it exit 3, all say that the platform has changed. */
+bool prove_is_platform_change(const struct sp_results *results);
 /* True when one of its cases still has to be tried on the next stack. */
 bool prove_goes_on(const struct prove_defect *defect);
 /* Decides what became of it. */

@@ -12,10 +12,20 @@
 /* Bytes of what there was instead, in an evidence line. */
 #define ACTUAL_MAX 100
 
-static bool is_failure(enum sp_verdict verdict)
+/* How a case of the platform suite says that a fact does not hold: no provider is to blame. */
+#define PLATFORM_CHANGED "platform changed: "
+
+static bool is_platform_change(const struct sp_result_case *result)
+{
+	return result->verdict == SP_ERROR && result->message &&
+	       !strncmp(result->message, PLATFORM_CHANGED, strlen(PLATFORM_CHANGED));
+}
+
+static bool sees_fault(const struct sp_result_case *result)
 {
 	/* A broken SHOULD is told as a warning: the case has seen the fault. */
-	return verdict == SP_FAIL || verdict == SP_WARN;
+	return result->verdict == SP_FAIL || result->verdict == SP_WARN ||
+	       is_platform_change(result);
 }
 
 static bool is_control(const struct prove_defect *defect, const struct prove_case *one)
@@ -25,7 +35,7 @@ static bool is_control(const struct prove_defect *defect, const struct prove_cas
 
 static bool has_caught(const struct prove_defect *defect, const struct prove_case *one)
 {
-	return !is_control(defect, one) && one->ran && is_failure(one->verdict);
+	return !is_control(defect, one) && one->caught;
 }
 
 /* ---- Taking results ---- */
@@ -36,6 +46,7 @@ static void take_case(struct prove_case *one, const struct sp_result_case *resul
 
 	one->verdict = result->verdict;
 	one->ran = result->verdict != SP_SKIP;
+	one->caught = sees_fault(result);
 	one->by_deadline = !strncmp(message, SP_MESSAGE_DEADLINE, strlen(SP_MESSAGE_DEADLINE));
 	free(one->message);
 	one->message = strdup(message);
@@ -62,6 +73,20 @@ static void add_word(char **words, const char *word)
 	*words = grown;
 }
 
+bool prove_is_platform_change(const struct sp_results *results)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < results->n_cases; i++) {
+		bool change = is_platform_change(&results->cases[i]);
+
+		if (results->cases[i].verdict == SP_ERROR && !change)
+			return false;
+		any = any || change;
+	}
+	return any;
+}
+
 void prove_take(struct prove *prove, struct prove_defect *defect, const struct sp_results *results,
 		char *trouble)
 {
@@ -74,7 +99,7 @@ void prove_take(struct prove *prove, struct prove_defect *defect, const struct s
 
 		if (one && !one->ran)
 			take_case(one, result);
-		else if (!one && is_failure(result->verdict))
+		else if (!one && sees_fault(result))
 			add_word(&defect->others, result->id);
 	}
 	defect->turn++;
@@ -117,7 +142,7 @@ static enum prove_status from_cases(const struct prove_defect *defect)
 
 		caught += has_caught(defect, one);
 		seen += has_caught(defect, one) && !one->by_deadline;
-		green += one->ran && !is_failure(one->verdict);
+		green += one->ran && !one->caught;
 	}
 	if (!caught)
 		return !green		 ? PROVE_SKIPPED

@@ -218,9 +218,10 @@ static void ended(struct pool *pool, struct job *job)
 {
 	struct sp_results results = { .cases = NULL };
 	struct sp_error err = SP_ERROR_INIT;
-	char *trouble = trouble_of(job, pool->prove);
+	int rc = sp_results_read(job->results, &results, &err);
+	char *trouble = prove_is_platform_change(&results) ? NULL : trouble_of(job, pool->prove);
 
-	if (sp_results_read(job->results, &results, &err) && !trouble)
+	if (rc && !trouble)
 		trouble = strdup(err.message);
 	if (job->healthy) {
 		prove_take_healthy(job->healthy, &results, trouble);

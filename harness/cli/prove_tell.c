@@ -150,7 +150,8 @@ int prove_summary(struct prove *prove)
 	sp_buf_addf(&out, "known defects: %zu, %zu placed\n", entries, entries - sums.unplaced);
 	sp_buf_addf(&out, "healthy references: %zu passed, %zu failed, %zu skipped\n", sums.passed,
 		    sums.failed, sums.skipped_cases);
-	sp_buf_addf(&out, "%zu of %zu modelled defects caught%s (%zu.%zu %%), %zu skipped, %.1f s\n",
+	sp_buf_addf(&out,
+		    "%zu of %zu modelled defects caught%s (%zu.%zu %%), %zu skipped, %.1f s\n",
 		    sums.caught, n, prove->args->no_control ? " without control" : "",
 		    n ? sums.caught * 100 / n : 0, n ? sums.caught * 1000 / n % 10 : 0,
 		    sums.skipped, (double)(sp_now() - prove->begun) / SP_SECOND);

@@ -47,6 +47,8 @@ static const struct {
 	  "case.two" },
 	{ "an error is no catch", "error:set-up", "error:set-up", "pass:", NULL, NULL, NULL,
 	  PROVE_MISSED, "says error: set-up" },
+	{ "a platform that changed is one", "error:platform changed: x", "skip:", "pass:", NULL,
+	  NULL, NULL, PROVE_CAUGHT, "platform changed: x" },
 	{ "only another case saw it", "pass:", "pass:", "pass:", NULL, "case.other", NULL,
 	  PROVE_UNRELATED, "only case.other" },
 	{ "only the control saw it", "pass:", "pass:", "fail:c", NULL, NULL, NULL,

@@ -32,7 +32,7 @@ bool cli_fault_is_contract(const struct sp_fault *fault);
 /* One entry of the table of known defects. Texts are owned; NULL where there is none. */
 struct cli_defect {
 	char *id, *words;
-	/* Ids of the faults that model it; the entry it is one with; FILE:TEST; why it is no case. */
+	/* Faults that model it; the entry it is one with; FILE:TEST; why it is not judged. */
 	char *faults, *same, *tests, *outside;
 };
 /* One by id ("contract:C3"); false when there is none. Freed by cli_defect_done(). */

@@ -366,10 +366,15 @@ static void add_escapes(const struct redact_secret *secret, unsigned char pairs[
 
 static void add_hex(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
 {
-	for (int a = 0; a < 256; a++)
-		for (int b = 0; hex_digit((unsigned char)a) == secret->bytes[0] >> 4 && b < 256; b++)
-			if (hex_digit((unsigned char)b) == (secret->bytes[0] & 15))
+	unsigned char first = secret->bytes[0];
+
+	for (int a = 0; a < 256; a++) {
+		if (hex_digit((unsigned char)a) != first >> 4)
+			continue;
+		for (int b = 0; b < 256; b++)
+			if (hex_digit((unsigned char)b) == (first & 15))
 				add_pair(pairs, a, b);
+	}
 }
 
 static bool is_sextet(const struct redact_secret *secret, size_t shift, size_t bit, int c)

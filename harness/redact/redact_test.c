@@ -53,8 +53,10 @@ static const struct form_row form_rows[] = {
 	{ "base64, URL-safe", "\xfb\xef\xbe\xff\xff\xff", "----____", "base64", "[redacted]" },
 	{ "base64, standard", "\xfb\xef\xbe\xff\xff\xff", "++++////", "base64", "[redacted]" },
 	/* What begins with an escape, since texts are searched by pairs of bytes. */
-	{ "a quote first, in a shell word", "'quoted'", "x'\\''quoted'\\''", "shell", "x[redacted]" },
-	{ "a quote first, between double ones", "'quoted", "x'\"'\"'quoted", "shell", "x[redacted]" },
+	{ "a quote first, in a shell word", "'quoted'", "x'\\''quoted'\\''", "shell",
+	  "x[redacted]" },
+	{ "a quote first, between double ones", "'quoted", "x'\"'\"'quoted", "shell",
+	  "x[redacted]" },
 	{ "a blank first, as a plus", " open it", "k=+open+it", "url", "k=[redacted]" },
 	{ "a newline first, in JSON", "\nabcdef", "\"\\nabcdef\"", "json", "\"[redacted]\"" },
 	{ "an escape second", "a'bcdef", "a'\\''bcdef", "shell", "[redacted]" },

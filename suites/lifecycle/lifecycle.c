@@ -163,7 +163,7 @@ static const struct sp_case_def cases[] = {
 		.requirement = "An id is found whole or not at all; it is never a path.",
 		.rationale = "An id that somebody else chose reached the folder of another "
 			     "(contract:C163).",
-		.detection = "Resumes a live sandbox's id with parts of paths before and behind it.",
+		.detection = "Resumes a live sandbox's id with parts of paths around it.",
 		.run = life_resume_odd_ids,
 	},
 	{
