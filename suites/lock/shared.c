@@ -293,12 +293,19 @@ static bool take_away(struct sp_case *t, const char *key)
 void lock_crash_freed(struct sp_case *t)
 {
 	const char *key = sp_case_unique(t);
-	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
-	struct sp_peer *peer = holder(t, key);
-	unsigned long long fence = 0;
+	struct sp_lease before LOCK_LEASE = SP_LEASE_INIT, lease LOCK_LEASE = SP_LEASE_INIT;
+	struct sp_peer *peer;
+	unsigned long long fence = 0, first;
 
+	/* So that tokens which each process counts for itself never grow by chance. */
+	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &before));
+	first = sp_lease_fence(&before);
+	sp_lease_done(&before);
+	peer = holder(t, key);
 	if (!peer || !hears_held(t, peer, &fence))
 		return;
+	SP_REQUIRE(SP_CHECK(t, fence > first,
+			    "another process's token %llu is higher than %llu", fence, first));
 	sp_peer_kill(peer);
 	if (!take_away(t, key))
 		return;
