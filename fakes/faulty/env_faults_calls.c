@@ -449,7 +449,7 @@ static const struct sp_fault faults[] = {
 		  FAULT_LIST("contract:C96"), "env.secret.requests", "env.secret.git"),
 	ENV_FAULT("env-logs-values", logs_values, "E5",
 		  "What env_set is given is written to standard error.",
-		  FAULT_LIST("contract:E3", "contract:C114"), "env.secret.logs"),
+		  FAULT_LIST("contract:1.6", "contract:C114"), "env.secret.logs"),
 	ENV_FAULT("env-value-in-error", tells_value, "E7",
 		  "An error repeats the variable that the call was given.",
 		  FAULT_LIST("contract:C114"), "env.error.refused", "env.error.upload",
