@@ -16,8 +16,6 @@ static const struct cli_command planned[] = {
 	  .instead = "the `again` line that every failure prints" },
 	{ .name = "doctor", .summary = "say what this machine can and cannot do",
 	  .instead = "`sandproof run`, whose skips name what is missing" },
-	{ .name = "init", .summary = "write the skeleton of a driver or suite",
-	  .instead = "the public headers in harness/include/sandproof" },
 	{ .name = "completion", .summary = "print a completion script for a shell",
 	  .instead = "`sandproof help`" },
 };
@@ -25,8 +23,7 @@ static const struct cli_command planned[] = {
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_prove_command,
 	&cli_report_command, &cli_baseline_command, &cli_journal_command, &cli_serve_command,
-	&cli_fake_api_command,
-	&cli_sweep_command, &cli_help_command,
+	&cli_fake_api_command, &cli_sweep_command, &cli_init_command, &cli_help_command,
 	&planned[0], &planned[1], &planned[2], &planned[3],
 };
 

@@ -40,6 +40,8 @@ extern const struct cli_command cli_report_command;
 extern const struct cli_command cli_journal_command;
 /* Updates a list of known failures. */
 extern const struct cli_command cli_baseline_command;
+/* Writes a new project. */
+extern const struct cli_command cli_init_command;
 /* Serves the stand-in for Render's API. */
 extern const struct cli_command cli_fake_api_command;
 /* Removes what killed runs left behind. */

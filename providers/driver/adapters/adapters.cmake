@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The adapters' own tests. They need no build of ours; what is missing is a skip with its name.
+# The adapters' own tests, against the toys and against what our program serves; what is missing is a skip with its name.
 
 # sp_adapter_test(NAME INTERPRETER VERSION REASON ARGUMENTS...): a test, or REASON where the interpreter is missing or older.
 function(sp_adapter_test name interpreter version reason)
@@ -9,6 +9,7 @@ function(sp_adapter_test name interpreter version reason)
   endif()
   if(interpreter AND found VERSION_GREATER_EQUAL version)
     add_test(NAME ${name} COMMAND ${interpreter} ${ARGN})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "SANDPROOF=${CMAKE_BINARY_DIR}/sandproof")
   else()
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
     set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: ")

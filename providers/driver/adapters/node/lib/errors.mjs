@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Errors: ours on the wire, JavaScript's before and behind it (PROTOCOL.md, section 4).
 
+import { flags } from './capabilities.mjs';
+
 export const codes = Object.freeze({
 	'invalid': -1, 'unsupported': -2, 'not-found': -3, 'gone': -4, 'denied': -5, 'conflict': -6, 'rate-limited': -7,
 	'unavailable': -8, 'aborted': -9, 'timed-out': -10, 'protocol': -11, 'unknown-outcome': -12, 'io': -13, 'internal': -14,
@@ -27,7 +29,7 @@ export class DriverError extends Error {
 // What Node's own errors mean for the caller of a sandbox.
 const system = {
 	ENOENT: 'not-found', EACCES: 'denied', EPERM: 'denied', EROFS: 'denied', EEXIST: 'conflict', ENOTDIR: 'conflict',
-	EISDIR: 'conflict', ENOTEMPTY: 'conflict', EBUSY: 'conflict', ELOOP: 'conflict', EINVAL: 'invalid', ENAMETOOLONG: 'invalid',
+	EISDIR: 'conflict', ENOTEMPTY: 'conflict', EBUSY: 'conflict', ELOOP: 'conflict', EINVAL: 'invalid', ENAMETOOLONG: 'invalid', E2BIG: 'invalid',
 	ECONNREFUSED: 'unavailable', ECONNRESET: 'unavailable', ETIMEDOUT: 'unavailable', EAI_AGAIN: 'unavailable',
 	ERR_INVALID_ARG_VALUE: 'invalid', ERR_INVALID_ARG_TYPE: 'invalid', ERR_STREAM_DESTROYED: 'gone', EPIPE: 'gone',
 	ERR_STREAM_WRITE_AFTER_END: 'gone',
@@ -78,7 +80,14 @@ export function toWire(error, cancel) {
 		data.http_status = error.status;
 	if (Number.isInteger(error?.retryAfterMs))
 		data.retry_after_ms = error.retryAfterMs;
-	return { code: codes[name], message: same ? cancel.text : clean(error), data };
+	return { code: codes[name], message: same ? cancel.text : clean(error) + capability(error), data };
+}
+
+// The protocol's name of the flag that an UnsupportedCapabilityError names, where it is another one.
+function capability(error) {
+	const name = Object.hasOwn(flags, error?.capability ?? '') ? flags[error.capability] : undefined;
+
+	return name && name !== error.capability ? ` (capability ${name})` : '';
 }
 
 // A message is text of the subject: lone surrogates and NUL do not pass the wire.

@@ -7,7 +7,7 @@ import { owed, unlessCancelled } from './driver.mjs';
 import { DriverError } from './errors.mjs';
 import { Pull } from './pull.mjs';
 import { nameOfSignal } from './signals.mjs';
-import { intOf, show, textOf, bytesOf, toBytes } from './values.mjs';
+import { intOf, show, textOf, toBytes } from './values.mjs';
 
 /** How many listeners a subject has on a signal. */
 export function listeners(cancel) {
@@ -85,10 +85,9 @@ export class Processes {
 
 	async #write({ process, data }, { cancel }) {
 		const { stdin } = this.#child(process).handle;
-		const write = () => stdin.write(typeof data === 'string' ? data : textOf(data, 'data'));
+		const text = textOf(data, 'data');
 
-		bytesOf(data, 'data');
-		await unlessCancelled(owed('stdin.write', write), cancel);
+		await unlessCancelled(owed('stdin.write', () => stdin.write(text)), cancel);
 	}
 
 	async #close({ process }, { cancel }) {

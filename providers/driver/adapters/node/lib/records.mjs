@@ -2,7 +2,7 @@
 // Records of an instance store: camelCase in JavaScript, snake_case on the wire.
 
 import { DriverError } from './errors.mjs';
-import { intOf, show, toInt, toText } from './values.mjs';
+import { exactOf, show, toInt, toText } from './values.mjs';
 
 const required = { key: 'key', provider: 'provider', providerSandboxId: 'provider_sandbox_id', threadId: 'thread_id' };
 const optional = { latestSnapshotId: 'latest_snapshot_id', latestRunId: 'latest_run_id' };
@@ -10,7 +10,10 @@ const optional = { latestSnapshotId: 'latest_snapshot_id', latestRunId: 'latest_
 /** The names in JavaScript of the fields that a record may lack. */
 export const optionalFields = Object.freeze(Object.keys(optional));
 
-/** A record of the wire as an object whose absent fields are not there at all. */
+/**
+ * A record of the wire as an object whose absent fields are not there at all. `updatedAt` is a BigInt where no number holds
+ * it: the contract knows all signed 64-bit times.
+ */
 export function recordOf(wire) {
 	const record = {};
 
@@ -20,7 +23,7 @@ export function recordOf(wire) {
 		if (wire[member] !== undefined)
 			record[name] = wire[member];
 	}
-	record.updatedAt = intOf(wire.updated_at, 'updated_at');
+	record.updatedAt = exactOf(wire.updated_at, 'updated_at');
 	return record;
 }
 

@@ -29,7 +29,7 @@ export class ProviderSubject {
 	#processes = new Processes();
 
 	methods = new Map([
-		...this.#providerMethods(), ...this.#sandboxMethods(), ...this.#fsMethods(), ...this.#processes.methods,
+		...this.#providerMethods(), ...this.#sandboxMethods(), ...this.#fsMethods(), ...this.#processes.methods, ...this.#lacking(),
 	]);
 
 	constructor(provider, options = {}) {
@@ -58,6 +58,18 @@ export class ProviderSubject {
 			'provider/resume': (params, call) => this.#resume(params, call),
 			'provider/destroy': ({ id }, { cancel }) =>
 				owed('destroy', () => this.#provider.destroy({ id, signal: cancel.signal })).then(() => undefined),
+		});
+	}
+
+	// What the interface has no function for, with the capability that a caller would look for.
+	#lacking() {
+		const none = (what) => () => { throw new DriverError('unsupported', `a SandboxProvider has no way to ${what}`); };
+
+		return Object.entries({
+			'provider/snapshot_delete': none('delete a snapshot (capability snapshots)'),
+			'provider/list': none('list its sandboxes'),
+			'process/signal': none('send a signal and nothing after it (capability signals)'),
+			'sandbox/timeline': none('tell what its platform recorded'),
 		});
 	}
 

@@ -4,13 +4,13 @@
 import { DriverError } from './errors.mjs';
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const base64Text = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** Bytes of the wire, as a Buffer. `what` names the member in the error. */
 export function bytesOf(value, what) {
 	if (typeof value === 'string')
 		return Buffer.from(value, 'utf8');
-	if (value && typeof value.base64 === 'string' && base64Text.test(value.base64))
+	if (typeof value?.base64 === 'string' && value.base64.length % 4 === 0 && base64Text.test(value.base64))
 		return Buffer.from(value.base64, 'base64');
 	throw new DriverError('invalid', `${what} is neither a text nor {"base64": "…"}`);
 }
@@ -65,11 +65,13 @@ export function intOf(value, what) {
 	return number;
 }
 
-/** An integer of the wire as a BigInt. */
-export function bigOf(value, what) {
-	if (Number.isSafeInteger(value) || (typeof value === 'string' && /^-?\d+$/.test(value)))
-		return BigInt(value);
-	throw new DriverError('protocol', `${what} is ${JSON.stringify(value)} and no integer`);
+/** An integer of the wire as a number, or as a BigInt where no number holds it exactly. */
+export function exactOf(value, what) {
+	if (typeof value !== 'string')
+		return intOf(value, what);
+	if (!/^-?\d+$/.test(value))
+		throw new DriverError('invalid', `${what} is ${JSON.stringify(value)} and no integer`);
+	return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
 }
 
 /** A number or BigInt as an integer of the wire. */

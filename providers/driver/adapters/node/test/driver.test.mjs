@@ -147,7 +147,7 @@ test('what is not offered is unsupported, by name', async () => {
 			['store/get', { key: 'k' }, /no store\/get/], ['constructor', {}, /no constructor/],
 			['sandbox/snapshot', { sandbox }, /no snapshot\(\) \(capability snapshots\)/],
 			['provider/restore', { snapshot: 's' }, /no restoreSnapshot\(\) \(capability snapshots\)/],
-			['provider/snapshot_delete', { snapshot: 's' }, /no provider\/snapshot_delete/],
+			['provider/snapshot_delete', { snapshot: 's' }, /capability snapshots/], ['provider/list', {}, /list its sandboxes/],
 		])
 			await assert.rejects(connection.call(method, params), { code: 'unsupported', message });
 		await connection.call('provider/destroy', { id });

@@ -29,7 +29,7 @@ function copyOf(record) {
 		check(name, record[name]);
 		copy[name] = record[name];
 	}
-	if (!Number.isSafeInteger(record.updatedAt))
+	if (!Number.isSafeInteger(record.updatedAt) && typeof record.updatedAt !== 'bigint')
 		throw Object.assign(new Error('updatedAt is no integer'), { code: 'invalid' });
 	copy.updatedAt = record.updatedAt;
 	return copy;

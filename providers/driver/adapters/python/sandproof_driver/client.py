@@ -57,9 +57,12 @@ class Client:
                 raise self.gone
             id = next(self.ids)
             self.pending[id] = answer
-        unwatch = cancel.watch(lambda: self.tell(cancel, id=id)) if cancel else lambda: None
+        unwatch = lambda: None  # noqa: E731
         try:
             self.frames.write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            # Never before the call itself: nobody would know what to cancel.
+            if cancel:
+                unwatch = cancel.watch(lambda: self.tell(cancel, id=id))
             got = answer.get()
         finally:
             unwatch()

@@ -15,7 +15,7 @@ class Cancel:
 
     def __init__(self):
         self._event = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._watchers = []
         self.code = None
         self.reason = ""
@@ -25,10 +25,10 @@ class Cancel:
             if self.code:
                 return
             self.code, self.reason = ("timed-out" if code == "timed-out" else "aborted"), reason
+            self._event.set()
             watchers, self._watchers = self._watchers, []
-        self._event.set()
-        for watcher in watchers:
-            watcher()
+            for watcher in watchers:
+                watcher()
 
     @property
     def fired(self):
@@ -44,13 +44,19 @@ class Cancel:
         return self._event.wait(seconds)
 
     def watch(self, call):
-        """Calls `call` when it fires, at once if it has; gives a function that takes that back."""
+        """Calls `call` when it fires, at once if it has; gives a function that takes that back. Once that function has
+        returned, `call` is not running and will not run. `call` must not wait for anything."""
         with self._lock:
-            if not self.code:
+            if self.code:
+                call()
+            else:
                 self._watchers.append(call)
-                return lambda: self._watchers.remove(call) if call in self._watchers else None
-        call()
-        return lambda: None
+        return lambda: self._unwatch(call)
+
+    def _unwatch(self, call):
+        with self._lock:
+            if call in self._watchers:
+                self._watchers.remove(call)
 
 
 def exec_to_wire(result):

@@ -19,13 +19,28 @@ GRACE_S = 0.2
 # A variable that everything carries which a command starts.
 MARK = "TOY_MARK"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# Shells make these themselves: what was given would be dropped without a word.
+SHELLS = set("""BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_ENV BASH_LINENO BASH_SOURCE
+BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COMP_WORDBREAKS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD
+IFS LINENO OLDPWD OPTERR OPTIND PIPESTATUS PPID PS1 PS2 PS4 PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID _""".split())
+# Bytes that the kernel takes as one argument or variable, and as all of them, with some to spare.
+LONGEST = 130_000
+MOST = 1_000_000
 GENTLE = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
-def check_names(env):
-    for name, value in env.items():
-        if not VARIABLE.match(name) or name == MARK or b"\0" in value:
-            raise DriverError("invalid", f"{name} cannot be a variable")
+def check(env, more=()):
+    """Names and values that a command can be given, also together with `more`."""
+    size = 0
+    for name, value in {**dict(more), **env}.items():
+        if not VARIABLE.match(name):
+            # It may be a value in the wrong place: it is not repeated.
+            raise DriverError("invalid", "what is given as the name of a variable cannot be one")
+        if name == MARK or name in SHELLS or b"\0" in value or len(value) > LONGEST:
+            raise DriverError("invalid", f"{name} cannot be handed over")
+        size += len(name) + len(value) + 2
+    if size > MOST:
+        raise DriverError("invalid", f"{size} bytes of variables are more than a command can be given")
 
 
 def marked(mark):
@@ -60,13 +75,15 @@ def kill_marked(mark):
 
 class Command(Process):
     def __init__(self, command, cwd, env, mark, stdin):
+        self.script = script_of(command) if len(command) > LONGEST else None
+        words = [self.script] if self.script else ["-c", "--", command]
         self.mark = mark
         self.lock = threading.Lock()
         self.first = None
         self.code = None
         self.ended = threading.Event()
         self.killing = False
-        self.child = subprocess.Popen(["/bin/sh", "-c", command], cwd=cwd, env={**env, MARK: mark.encode()}, stdin=stdin,
+        self.child = subprocess.Popen(["/bin/bash", *words], cwd=cwd, env={**env, MARK: mark.encode()}, stdin=stdin,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, bufsize=0)
         threading.Thread(target=self._reap, daemon=True).start()
 
@@ -74,6 +91,8 @@ class Command(Process):
         code = self.child.wait()
         # What the command left behind holds its pipes and would run for ever.
         kill_marked(self.mark)
+        if self.script:
+            os.unlink(self.script)
         with self.lock:
             self.code = code if code >= 0 else 128 - code
             self.how = self.first or ("exited" if code >= 0 else "signalled")
@@ -120,8 +139,10 @@ class Command(Process):
             self.killing = True
         if gentle:
             tell(-self.child.pid, number)
-            tell(-self.child.pid, signal.SIGCONT)
             self.ended.wait(GRACE_S)
+        # Its group by name: what is just being started has no environment to be found by yet.
+        if not self.ended.is_set():
+            tell(-self.child.pid, signal.SIGKILL)
         kill_marked(self.mark)
         self.ended.wait()
 
@@ -129,25 +150,33 @@ class Command(Process):
         self.kill(0, cancel, cancel.code)
 
 
+def script_of(command):
+    """A file for a command that is too long for one argument; it goes with the command."""
+    file, path = tempfile.mkstemp(prefix="sandproof-toy-command-")
+    with os.fdopen(file, "wb") as script:
+        script.write(command)
+    return path
+
+
 class Folder(Sandbox):
     def __init__(self, provider, root, env):
-        check_names(env)
         self.provider = provider
         self.id = root
         self.workspace_root = root
-        self.env = dict(env)
-        self.gone = False
+        # Shared with every other handle on the sandbox.
+        self.env = env
 
     def at(self, path):
+        """Where a path is, as long as the sandbox is there."""
+        if not os.path.isdir(self.workspace_root):
+            raise DriverError("gone", f"sandbox {self.id} was destroyed")
         if path == b"/workspace" or path.startswith(b"/workspace/"):
             path = path[len(b"/workspace/"):]
         return os.path.join(os.fsencode(self.workspace_root), path)
 
     def start(self, command, cwd, env, cancel, stdin):
         cancel.check()
-        check_names(env)
-        if self.gone:
-            raise DriverError("gone", f"sandbox {self.id} was destroyed")
+        check(env, self.env)
         folder = self.at(cwd or b"/workspace")
         if not os.path.isdir(folder):
             raise DriverError("not-found", f"{os.fsdecode(cwd or b'')} is no folder")
@@ -186,7 +215,8 @@ class Folder(Sandbox):
     def fs_list(self, path, cancel):
         cancel.check()
         with os.scandir(self.at(path)) as entries:
-            return [(entry.name, os.path.join(path, entry.name), kind(entry.stat(follow_symlinks=False).st_mode))
+            root = os.path.join(b"/workspace", path)
+            return [(entry.name, os.path.normpath(os.path.join(root, entry.name)), kind(entry.stat(follow_symlinks=False).st_mode))
                     for entry in entries]
 
     def fs_mkdir(self, path, cancel):
@@ -219,20 +249,22 @@ class Folder(Sandbox):
 
     def env_set(self, env, cancel):
         cancel.check()
-        check_names(env)
+        self.at(b"")
+        check(env, self.env)
         self.env.update(env)
 
     def fork(self, cancel):
         cancel.check()
+        self.at(b"")
         twin = self.provider.make(self.env)
         shutil.copytree(self.workspace_root, twin.workspace_root, symlinks=True, dirs_exist_ok=True)
         return twin
 
     def port_connect(self, port, cancel):
+        self.at(b"")
         return f"http://127.0.0.1:{port}", None
 
     def destroy(self, cancel):
-        self.gone = True
         self.provider.destroy(self.id, cancel)
 
 
@@ -253,13 +285,19 @@ class ToyProvider(Provider):
         "atomic_write": True,
     }
 
+    def __init__(self):
+        # The variables of each sandbox, which its handles share.
+        self.envs = {}
+
     def make(self, env):
-        return Folder(self, os.path.realpath(tempfile.mkdtemp(prefix="sandproof-toy-")), env)
+        root = os.path.realpath(tempfile.mkdtemp(prefix="sandproof-toy-"))
+        self.envs[root] = dict(env)
+        return Folder(self, root, self.envs[root])
 
     def create(self, options, cancel):
         cancel.check()
-        check_names(options.env)
-        if options.network == "deny":
+        check(options.env)
+        if options.network != "default":
             raise DriverError("unsupported", "toy cuts no network (capability network_policy)")
         sandbox = self.make(options.env)
         if cancel.fired:
@@ -269,10 +307,16 @@ class ToyProvider(Provider):
 
     def resume(self, id, cancel):
         cancel.check()
-        return Folder(self, id, {}) if own(id) and os.path.isdir(id) else None
+        return Folder(self, id, self.envs.setdefault(id, {})) if own(id) and os.path.isdir(id) else None
+
+    def list(self, cancel):
+        cancel.check()
+        folder = os.path.realpath(tempfile.gettempdir())
+        return [id for id in (os.path.join(folder, name) for name in os.listdir(folder)) if own(id) and os.path.isdir(id)]
 
     def destroy(self, id, cancel):
         if own(id):
+            self.envs.pop(id, None)
             kill_marked(id + ":")
             shutil.rmtree(id, ignore_errors=not os.path.exists(id))
 

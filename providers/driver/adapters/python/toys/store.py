@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A small instance store and a lock that keep their promises within one process. Replace the dict by your database."""
-import threading
-
-from sandproof_driver import DriverError, Lease, Lock, Store
+"""A small instance store that keeps its promises as long as its process lives. Replace the dict by your database."""
+from sandproof_driver import DriverError, Store
 
 REQUIRED = ("key", "provider", "provider_sandbox_id", "thread_id")
 OPTIONAL = ("latest_snapshot_id", "latest_run_id")
@@ -44,48 +42,3 @@ class ToyStore(Store):
         cancel.check()
         check("key", key)
         self.records.pop(key, None)
-
-
-class ToyLease(Lease):
-    def __init__(self, lock, key):
-        self.lock = lock
-        self.key = key
-
-    def release(self):
-        self.lock.leave(self.key)
-
-
-class ToyLock(Lock):
-    capabilities = {"lease": False, "multi_process": False, "fence": False}
-
-    def __init__(self):
-        self.guard = threading.Lock()
-        # The holder of a key first, then who waits, in order.
-        self.queues = {}
-
-    def acquire(self, key, cancel):
-        cancel.check()
-        turn = threading.Event()
-        with self.guard:
-            queue = self.queues.setdefault(key, [])
-            queue.append(turn)
-            if queue[0] is turn:
-                return ToyLease(self, key)
-        unwatch = cancel.watch(turn.set)
-        turn.wait()
-        unwatch()
-        with self.guard:
-            if self.queues[key][0] is not turn:
-                self.queues[key].remove(turn)
-                cancel.check()
-        return ToyLease(self, key)
-
-    def leave(self, key):
-        with self.guard:
-            queue = self.queues[key]
-            queue.pop(0)
-            # Keys that nobody wants are forgotten.
-            if queue:
-                queue[0].set()
-            else:
-                del self.queues[key]

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* `sandproof init` as a user sees it: refusals, and what is written. ci/test-init runs projects. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include <base/child.h>
+#include <base/cleanup.h>
+#include <base/clock.h>
+#include <base/files.h>
+#include <cli/init_files.h>
+
+#define PROGRAM SP_TEST_BIN_DIR "/sandproof"
+#define LIMIT_MS 60000
+
+static char *dir;
+
+static void open_dir(void)
+{
+	cr_assert_eq(sp_tmp_dir("init-test-", &dir, NULL), 0);
+}
+
+static void close_dir(void)
+{
+	(void)sp_remove_tree(dir);
+	free(dir);
+}
+
+TestSuite(init, .init = open_dir, .fini = close_dir);
+
+/* Runs `sandproof init WORDS…`. */
+static struct sp_run_result run(const char *const *words)
+{
+	const char *argv[16] = {PROGRAM, "init"};
+	struct sp_run_result result = {0};
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+
+	for (size_t n = 2; *words && n < SP_COUNT(argv) - 1; n++)
+		argv[n] = *words++;
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	cr_expect_eq(sp_run(argv, NULL, NULL, 0, 1024 * 1024, limit, &result, &err), 0, "%s",
+		     err.message);
+	sp_cancel_unref(limit);
+	return result;
+}
+
+static void check(const char *const *words, int code, const char *err_part)
+{
+	struct sp_run_result r = run(words);
+
+	cr_expect(r.code == code && strstr(r.err ? r.err : "", err_part),
+		  "code %d, expected %d\nerr: %s\nexpected in it: %s", r.code, code, r.err,
+		  err_part);
+	sp_run_result_done(&r);
+}
+
+Test(init, refusals)
+{
+	static const struct {
+		const char *words[8];
+		const char *says;
+	} table[] = {
+	    {{"x"}, "--lang is needed"},
+	    {{"--lang", "node"}, "name one folder"},
+	    {{"--lang", "node", "x", "y"}, "name one folder"},
+	    {{"--lang", "nod", "x"}, "the nearest: node"},
+	    {{"--lang", "node", "--kind", "lok", "x"}, "the nearest: lock"},
+	    {{"--lang", "node", "--kind", "suite", "x"}, "in node there is provider, store, lock"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(table); i++)
+		check(table[i].words, 2, table[i].says);
+	cr_expect_neq(access("x", F_OK), 0, "a refused project was written");
+}
+
+/* What is there is nobody's to write over. */
+Test(init, a_folder_with_something_in_it)
+{
+	const char *words[] = {"--lang", "node", dir, NULL};
+	char *path SP_FREE = NULL;
+
+	cr_assert(asprintf(&path, "%s/mine", dir) > 0);
+	cr_assert_eq(sp_write_file(path, "mine", 4, 0644, NULL), 0);
+	check(words, 2, "is not empty; nothing was written");
+	cr_assert_eq(unlink(path), 0);
+	check(words, 0, "next: cd ");
+}
+
+/* A folder that cannot be made is the machine's fault, not a wrong word. */
+Test(init, no_place)
+{
+	const char *words[] = {"--lang", "node", "/proc/none/project", NULL};
+
+	check(words, 3, "/proc/none/project cannot be made");
+}
+
+static bool of(const struct cli_init_file *file, const char *lang, const char *kind)
+{
+	return !strcmp(file->lang, lang) && (!strcmp(file->kind, kind) || !strcmp(file->kind, "*"));
+}
+
+/* One file of a new project as it is in the manifest, but for the name. */
+static void check_file(const char *project, const struct cli_init_file *file)
+{
+	char *path SP_FREE = NULL;
+	struct sp_bytes text = SP_BYTES_INIT;
+	struct stat st;
+
+	cr_assert(asprintf(&path, "%s/%s", project, file->target) > 0);
+	cr_assert_eq(sp_read_file(path, 1 << 20, &text, NULL), 0, "%s is not there", path);
+	cr_expect_eq(stat(path, &st), 0);
+	cr_expect_eq(st.st_mode & 0111, file->mode & 0111, "%s: mode %o", path, st.st_mode);
+	cr_expect_null(strstr((char *)text.data, "@NAME@"), "%s: the name is not filled in", path);
+	if (strstr(file->text, "@NAME@"))
+		cr_expect(strstr((char *)text.data, "my-new-thing"), "%s: %s", path, text.data);
+	else
+		cr_expect_str_eq((char *)text.data, file->text);
+	sp_bytes_done(&text);
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; text && *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* Every kind of every language: its files and no others, told on standard output. */
+Test(init, projects)
+{
+	static const char *const langs[] = {"node", "python", "c", "bash"};
+	static const char *const kinds[] = {"provider", "store", "lock", "suite"};
+	size_t n, written = 0;
+	const struct cli_init_file *files = cli_init_files(&n);
+
+	for (size_t i = 0; i < SP_COUNT(langs) * SP_COUNT(kinds); i++) {
+		const char *lang = langs[i / SP_COUNT(kinds)], *kind = kinds[i % SP_COUNT(kinds)];
+		char *project SP_FREE = NULL;
+		const char *words[] = {"--lang", lang, "--kind", kind, NULL, NULL};
+		struct sp_run_result r;
+		size_t told = 0;
+
+		cr_assert(asprintf(&project, "%s/%s/%s/My New_Thing", dir, lang, kind) > 0);
+		words[4] = project;
+		r = run(words);
+		cr_expect(r.code == 0 || r.code == 2, "%s %s: %d, %s", lang, kind, r.code, r.err);
+		for (size_t f = 0; r.code == 0 && f < n; f++) {
+			if (!of(&files[f], lang, kind))
+				continue;
+			check_file(project, &files[f]);
+			told++;
+		}
+		cr_expect_eq(lines_of(r.out), told, "%s %s: %s", lang, kind, r.out);
+		written += r.code == 0;
+		sp_run_result_done(&r);
+	}
+	cr_expect_geq(written, 6);
+}

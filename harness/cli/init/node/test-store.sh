@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Judges store.mjs; further words go to `sandproof run`, such as --case 'GLOB' or --baseline known.baseline.
+set -eu
+cd "$(dirname "$0")"
+mkdir -p out
+exec "${SANDPROOF:-sandproof}" run --store 'driver:node sandproof-driver/sandproof-driver.mjs store ./store.mjs ToyStore' \
+	--suite store --results out/results.ndjson "$@"

@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Judges store.py; further words go to `sandproof run`, such as --case 'GLOB' or --baseline known.baseline.
+set -eu
+cd "$(dirname "$0")"
+mkdir -p out
+exec "${SANDPROOF:-sandproof}" run --store 'driver:python3 driver.py' --suite store --results out/results.ndjson "$@"
