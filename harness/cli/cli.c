@@ -24,7 +24,7 @@ static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_prove_command,
 	&cli_report_command, &cli_baseline_command, &cli_journal_command, &cli_serve_command,
 	&cli_fake_api_command, &cli_sweep_command, &cli_init_command, &cli_help_command,
-	&planned[0], &planned[1], &planned[2], &planned[3],
+	&planned[0], &planned[1], &planned[2],
 };
 
 static const char *program = "sandproof";
