@@ -221,6 +221,48 @@ static int call_stays_spawn(struct fault_sandbox *sandbox, const struct sp_exec_
 static const struct fault_hooks call_stays = { .exec = call_stays_exec, .spawn = call_stays_spawn };
 FAULT_WRAP(wrap_call_stays, call_stays)
 
+/* Creation goes by a file of lines. */
+static bool escape_newline(const struct sp_env *var, size_t place SP_UNUSED, char **ret_made)
+{
+	struct sp_buf made SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+
+	for (const char *at = var->value; *at; at++)
+		if (*at == '\n')
+			sp_buf_adds(&made, "\\n");
+		else
+			sp_buf_addc(&made, *at);
+	*ret_made = sp_buf_take(&made, NULL);
+	return true;
+}
+
+static int create_escapes_create(struct sp_provider *inner, const struct sp_create_options *options,
+				 struct sp_sandbox *ret_inner, struct sp_error *err)
+{
+	struct vars vars SP_CLEANUP(vars_done) = { 0 };
+	struct sp_create_options changed = *options;
+	int rc = change(options->env, options->n_env, escape_newline, &vars, err);
+
+	changed.env = vars.env;
+	changed.n_env = vars.len;
+	return rc ? rc : sp_provider_create(inner, &changed, ret_inner, err);
+}
+static const struct fault_hooks create_escapes = { .create = create_escapes_create };
+FAULT_WRAP(wrap_create_escapes, create_escapes)
+
+/* A create whose variables are refused goes without them. */
+static int create_drops_create(struct sp_provider *inner, const struct sp_create_options *options,
+			       struct sp_sandbox *ret_inner, struct sp_error *err)
+{
+	struct sp_create_options bare = *options;
+	int rc = sp_provider_create(inner, options, ret_inner, err);
+
+	bare.env = NULL;
+	bare.n_env = 0;
+	return rc == SP_INVALID ? sp_provider_create(inner, &bare, ret_inner, err) : rc;
+}
+static const struct fault_hooks create_drops = { .create = create_drops_create };
+FAULT_WRAP(wrap_create_drops, create_drops)
+
 static int create_ignored_create(struct sp_provider *inner, const struct sp_create_options *options,
 				 struct sp_sandbox *ret_inner, struct sp_error *err)
 {
@@ -431,6 +473,12 @@ static const struct sp_fault faults[] = {
 	ENV_FAULT("env-create-ignored", create_ignored, "E3",
 		  "Variables that are given at creation reach no command.", FAULT_LIST("field:E14"),
 		  "env.set.create"),
+	ENV_FAULT("env-create-escapes", create_escapes, "E1",
+		  "At creation a newline in a value becomes a backslash and an n.",
+		  FAULT_LIST("field:E08", "field:E14"), "env.value.created"),
+	ENV_FAULT("env-create-drops-bad-names", create_drops, "E2",
+		  "A create whose variables are refused makes a sandbox without them.",
+		  FAULT_LIST("field:E10", "contract:C106"), "env.name.created"),
 	ENV_FAULT("env-handle-keeps-own", keeps_own, "E3",
 		  "A handle gives its commands what it set itself, whatever others set later.",
 		  FAULT_LIST("contract:C99", "render:7"), "env.set.shared"),

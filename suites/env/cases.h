@@ -8,12 +8,14 @@
 /* values.c */
 void env_value_bytes(struct sp_case *t);
 void env_value_shapes(struct sp_case *t);
+void env_value_created(struct sp_case *t);
 void env_value_many(struct sp_case *t);
 void env_value_too_long(struct sp_case *t);
 void env_value_too_much(struct sp_case *t);
 
 /* names.c */
 void env_name_refused(struct sp_case *t);
+void env_name_created(struct sp_case *t);
 void env_name_swallowed(struct sp_case *t);
 void env_name_all_or_none(struct sp_case *t);
 

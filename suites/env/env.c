@@ -42,6 +42,21 @@ static const struct sp_case_def cases[] = {
 		.run = env_value_shapes,
 	},
 	{
+		.id = "env.value.created",
+		SP_CASE_HERE,
+		.clause = "E1",
+		.level = SP_MUST,
+		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
+		.tools = LIST(SP_VARS_TOOLS),
+		.faults = LIST("env-create-escapes"),
+		.requirement = "What is given at creation arrives byte for byte, however much.",
+		.rationale = "Creation is a path of its own, with other quoting and other limits "
+			     "(field:E14, contract:C110).",
+		.detection = "All shapes, all bytes, 100 KiB and a hundred more in one create; "
+			     "compared by CRC and length.",
+		.run = env_value_created,
+	},
+	{
 		.id = "env.value.many",
 		SP_CASE_HERE,
 		.clause = "E1",
@@ -103,6 +118,22 @@ static const struct sp_case_def cases[] = {
 		.detection = "Eighteen names by exec and env_set: delivered to the child, or "
 			     "SP_INVALID without effect.",
 		.run = env_name_refused,
+	},
+	{
+		.id = "env.name.created",
+		SP_CASE_HERE,
+		.clause = "E2",
+		.level = SP_MUST,
+		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
+		.tools = LIST("grep"),
+		.faults = LIST("env-create-drops-bad-names"),
+		.requirement = "A create with a name that cannot be delivered is refused, and makes "
+			       "nothing.",
+		.rationale = "The name was dropped, or a billed sandbox stayed behind the error "
+			     "(contract:C106, field:E10).",
+		.detection = "Thirteen names, each beside a good one: SP_INVALID, or delivered to "
+			     "the child; the runner counts sandboxes.",
+		.run = env_name_created,
 	},
 	{
 		.id = "env.name.swallowed",

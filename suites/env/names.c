@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* E2: a name is delivered or refused, never dropped, and never run. */
 #include <suites/env/cases.h>
+#include <witness/made.h>
 #include <witness/vars.h>
 
 /*
@@ -105,6 +106,40 @@ void env_name_refused(struct sp_case *t)
 	rc = sp_sandbox_env_set(sp_case_sandbox(t), &equals, 1, sp_case_cancel(t), &err);
 	SP_CHECK_CODE(t, SP_INVALID, rc, &err, "env_set of a name with an equals sign");
 	SP_REQUIRE(sp_sh_ok(t, sp_case_sandbox(t), "[ ! -e %s ]", marked));
+}
+
+/* At creation: refused, and nothing is made. */
+void env_name_created(struct sp_case *t)
+{
+	static const char *const names[] = {"UID",  "BASHOPTS", "SHELLOPTS", "",  "1A",
+					    "A B",  "MY-KEY",	"A[0]",	     "A=B", "A\nB",
+					    "A;:;", "A$(:)",	"A`:`"};
+	const struct sp_env good = {"SP_GOOD", "good"};
+
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		struct sp_env env[] = {good, {names[i], "v4lue"}};
+		struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
+		struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		options.env = env;
+		options.n_env = SP_COUNT(env);
+		options.cancel = sp_case_cancel(t);
+		sp_case_own_sandbox(t, NULL);
+		rc = sp_provider_create(sp_case_provider(t), &options, &made, &err);
+		if (made.ops)
+			sp_case_own_sandbox(t, sp_sandbox_id(&made));
+		/* A name that some shell delivers may be taken, and then it is delivered. */
+		if (rc)
+			SP_REQUIRE(SP_CHECK_CODE(t, SP_INVALID, rc, &err,
+						 "create with a variable named \"%s\"", names[i]));
+		else
+			SP_REQUIRE(SP_CHECK_STR(
+			    t, "delivered",
+			    sp_sh_out(t, &made, "%s", delivered_command(t, names[i], "v4lue")),
+			    "create took a variable named \"%s\"", names[i]));
+	}
 }
 
 void env_name_swallowed(struct sp_case *t)

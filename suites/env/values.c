@@ -36,35 +36,68 @@ void env_value_bytes(struct sp_case *t)
 	every_way(t, &var, 1);
 }
 
+static const struct sp_env shapes[] = {
+    {"SP_EMPTY", ""},
+    {"SP_BLANK", " "},
+    {"SP_BLANKS", "  a  b  "},
+    {"SP_NEWLINE", "\n"},
+    {"SP_LAST", "a\nb\n"},
+    {"SP_EVIL_LINE", "a\nexport SP_EVIL=1\nSP_EVIL=2"},
+    {"SP_QUOTE", "it's ''\\''"},
+    {"SP_DOUBLE", "say \"hi\""},
+    {"SP_SUBST", "$HOME ${PATH} $(id) `id` $((1+1))"},
+    {"SP_SLASH", "\\ \\n \\\\ \\"},
+    {"SP_DASH", "-n"},
+    {"SP_GLOB", "* ? [a-z] ~ {a,b} !x #y"},
+    {"SP_CONTROL", "\x01\x02\t\r\x1b[31m\x7f"},
+    {"SP_UTF8", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+    {"SP_LATIN", "\xe9\xff\xfe"},
+    {"SP_JSON", "{\"a\": [\"\\u0000\", \"\\n\", null]}"},
+    {"SP_PEM", "-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n"},
+    {"SP_EQUALS", "a=b=="},
+    {"SP_HERE", "E-ID\nEOF\n'\n"},
+    {"lower_case", "lower"},
+};
+/* What one of them tries to set. */
+static const struct sp_env evil = {"SP_EVIL", NULL};
+
 void env_value_shapes(struct sp_case *t)
 {
-	static const struct sp_env vars[] = {
-	    {"SP_EMPTY", ""},
-	    {"SP_BLANK", " "},
-	    {"SP_BLANKS", "  a  b  "},
-	    {"SP_NEWLINE", "\n"},
-	    {"SP_LAST", "a\nb\n"},
-	    {"SP_EVIL_LINE", "a\nexport SP_EVIL=1\nSP_EVIL=2"},
-	    {"SP_QUOTE", "it's ''\\''"},
-	    {"SP_DOUBLE", "say \"hi\""},
-	    {"SP_SUBST", "$HOME ${PATH} $(id) `id` $((1+1))"},
-	    {"SP_SLASH", "\\ \\n \\\\ \\"},
-	    {"SP_DASH", "-n"},
-	    {"SP_GLOB", "* ? [a-z] ~ {a,b} !x #y"},
-	    {"SP_CONTROL", "\x01\x02\t\r\x1b[31m\x7f"},
-	    {"SP_UTF8", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
-	    {"SP_LATIN", "\xe9\xff\xfe"},
-	    {"SP_JSON", "{\"a\": [\"\\u0000\", \"\\n\", null]}"},
-	    {"SP_PEM", "-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n"},
-	    {"SP_EQUALS", "a=b=="},
-	    {"SP_HERE", "E-ID\nEOF\n'\n"},
-	    {"lower_case", "lower"},
-	};
-	static const struct sp_env evil = {"SP_EVIL", NULL};
-
-	SP_REQUIRE(every_way(t, vars, SP_COUNT(vars)));
-	sp_vars_arrive(t, sp_case_sandbox(t), vars, SP_COUNT(vars), &evil, 1, SP_HERE,
+	SP_REQUIRE(every_way(t, shapes, SP_COUNT(shapes)));
+	sp_vars_arrive(t, sp_case_sandbox(t), shapes, SP_COUNT(shapes), &evil, 1, SP_HERE,
 		       "what a value says is not done");
+}
+
+/* All shapes, all bytes, a long one and a hundred more, given at creation. */
+void env_value_created(struct sp_case *t)
+{
+	struct sp_env vars[SP_COUNT(shapes) + 102];
+	struct sp_sandbox sandbox SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	char all[256], *big SP_FREE = calloc(1, 100 * 1024 + 1);
+	size_t n = 0;
+
+	if (!big) {
+		sp_case_error(t, SP_HERE, "out of memory");
+		return;
+	}
+	memset(big, 'b', 100 * 1024);
+	for (int i = 0; i < 256; i++)
+		all[i] = (char)(i + 1);
+	for (; n < SP_COUNT(shapes); n++)
+		vars[n] = shapes[n];
+	vars[n++] = (struct sp_env){"SP_ALL", all};
+	vars[n++] = (struct sp_env){"SP_BIG", big};
+	for (size_t i = 0; i < 100; i++)
+		vars[n++] = (struct sp_env){sp_case_format(t, "SP_V%zu", i),
+					    sp_case_format(t, "value %zu '\n", i * 7919)};
+	sandbox = sp_vars_create(t, vars, n);
+	SP_REQUIRE(sandbox.ops);
+	SP_REQUIRE(sp_vars_arrive(t, &sandbox, NULL, 0, vars, n, SP_HERE,
+				  "variables of the creation"));
+	SP_REQUIRE(sp_vars_arrive(t, &sandbox, NULL, 0, &evil, 1, SP_HERE,
+				  "what a value says is not done"));
+	SP_CHECK_OK(t, sp_sandbox_destroy(&sandbox, sp_case_cancel(t), &err), &err, "destroy");
 }
 
 void env_value_many(struct sp_case *t)

@@ -79,6 +79,21 @@ void exec_cwd_missing(struct sp_case *t)
 	sp_sh_ok(t, sandbox, "rm -f /tmp/file-%s", name);
 }
 
+/* `path` is the folder's own, `cwd` what the command is given. */
+static bool starts_in(struct sp_case *t, const char *path, const char *cwd)
+{
+	struct sp_buf make SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	struct sp_exec_options options = exec_options(t, "pwd");
+
+	sp_buf_adds(&make, "mkdir -p -- ");
+	sp_buf_add_shell(&make, path);
+	options.cwd = cwd;
+	return sp_sh_ok(t, sp_case_sandbox(t), "%s", sp_buf_str(&make)) &&
+	       exec_gives(t, &options,
+			  &(struct expected){ .out = sp_case_format(t, "%s\n", path) }, SP_HERE,
+			  "a folder with an odd name");
+}
+
 void exec_cwd_odd_names(struct sp_case *t)
 {
 	static const char *const names[] = {
@@ -86,24 +101,20 @@ void exec_cwd_odd_names(struct sp_case *t)
 		"trail ", "back\\slash", "#x",
 	};
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
-	const char *base = sp_case_format(t, "/tmp/%s-odd", sp_case_unique(t));
+	const char *own = sp_case_format(t, "%s-odd", sp_case_unique(t)), *root;
 
 	SP_REQUIRE(sandbox);
+	root = sp_sandbox_workspace_root(sandbox);
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		struct sp_buf make SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-		struct sp_exec_options options = exec_options(t, "pwd");
-		const char *path = sp_case_format(t, "%s/%s", base, names[i]);
+		const char *path = sp_case_format(t, "/tmp/%s/%s", own, names[i]);
 
-		sp_buf_adds(&make, "mkdir -p -- ");
-		sp_buf_add_shell(&make, path);
-		SP_REQUIRE(sp_sh_ok(t, sandbox, "%s", sp_buf_str(&make)));
-		options.cwd = path;
-		if (!exec_gives(t, &options,
-				&(struct expected){ .out = sp_case_format(t, "%s\n", path) },
-				SP_HERE, "a folder with an odd name"))
+		/* As it is, and below the virtual root. */
+		if (!starts_in(t, path, path) ||
+		    !starts_in(t, sp_case_format(t, "%s/%s/%s", root, own, names[i]),
+			       sp_case_format(t, "/workspace/%s/%s", own, names[i])))
 			break;
 	}
-	sp_sh_ok(t, sandbox, "rm -rf '%s'", base);
+	sp_sh_ok(t, sandbox, "rm -rf '/tmp/%s' '%s/%s'", own, root, own);
 }
 
 void exec_env_one_command(struct sp_case *t)

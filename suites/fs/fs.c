@@ -359,7 +359,7 @@ static const struct sp_case_def cases[] = {
 		.rationale = "Providers map it in some calls only (Render provider, item 34).",
 		.detection =
 			"Written by one, read by the others, \"..\" and \"//\" among "
-			"them.",
+			"them, and 29 names at the end.",
 		.run = fs_paths_workspace,
 	},
 	{

@@ -195,7 +195,19 @@ void fs_paths_workspace(struct sp_case *t)
 			quoted(t, root), y.dir));
 	SP_REQUIRE(gives_text(&y, yard_path(&y, "f"), "virtual"));
 	SP_REQUIRE(gives_text(&y, sp_case_format(t, "%s/%s/f", root, y.dir), "virtual"));
-	gives_text(&y, sp_case_format(t, "/workspace/./%s/../%s//f", y.dir, y.dir), "virtual");
+	SP_REQUIRE(gives_text(&y, sp_case_format(t, "/workspace/./%s/../%s//f", y.dir, y.dir),
+			      "virtual"));
+	/* Three spellings of one path, whatever stands at its end. */
+	for (size_t i = 0; i < SP_COUNT(odd); i++) {
+		SP_REQUIRE(put_text(&y, sp_case_format(t, "/workspace/%s", yard_path(&y, odd[i])),
+				    odd[i]));
+		SP_REQUIRE(gives_text(&y, yard_path(&y, odd[i]), odd[i]) &&
+			   gives_text(&y,
+				      sp_case_format(t, "%s/%s", root, yard_path(&y, odd[i])),
+				      odd[i]) &&
+			   is_there(&y, sp_case_format(t, "/workspace/%s", yard_path(&y, odd[i])),
+				    true));
+	}
 }
 
 /* "/workspace" is a component, not a beginning. */

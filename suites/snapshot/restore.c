@@ -15,6 +15,7 @@ void snap_restore_today(struct sp_case *t)
 	struct sp_sandbox with SP_HANDLE = SP_SANDBOX_INIT, without SP_HANDLE = SP_SANDBOX_INIT;
 	const struct sp_env today[] = {{SNAP_NAME, "today"}, {"SP_NEW", "new"}};
 	const struct sp_env none[] = {{SNAP_NAME, NULL}, {"SP_NEW", NULL}};
+	const struct sp_env own = {SNAP_NAME, "own"};
 	const char *ref;
 
 	SP_REQUIRE(snap_scene_open(t, &s));
@@ -23,6 +24,12 @@ void snap_restore_today(struct sp_case *t)
 	with = snap_restore_ok(t, ref, today, 2);
 	SP_REQUIRE(with.ops &&
 		   sp_vars_arrive(t, &with, NULL, 0, today, 2, SP_HERE, "restored with variables"));
+	SP_REQUIRE(sp_vars_arrive(t, &with, &own, 1, &own, 1, SP_HERE, "a command's own value"));
+	if (sp_case_capabilities(t)->background_processes)
+		SP_REQUIRE(sp_vars_arrive_spawned(t, &with, NULL, 0, today, 2, SP_HERE,
+						  "restored with variables, spawned") &&
+			   sp_vars_arrive_spawned(t, &with, &own, 1, &own, 1, SP_HERE,
+						  "a spawned command's own value"));
 	without = snap_restore_ok(t, ref, NULL, 0);
 	SP_REQUIRE(without.ops && sp_vars_arrive(t, &without, NULL, 0, none, 2, SP_HERE,
 						 "restored without variables"));
