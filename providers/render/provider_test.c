@@ -1353,3 +1353,60 @@ Test(provider, what_may_be_another_snapshot_is_left_alone)
 	for (size_t i = 0; i < SP_COUNT(after); i++)
 		lose("[" OLDER "]", &lost_answers[0], after[i], NULL);
 }
+
+/* ---- A sandbox that is not awake when its capture comes ---- */
+
+#define LOOK                                                                                       \
+	{                                                                                          \
+		"GET /sandboxes/" ID, 0, 200, NULL,                                                \
+		    "{\"status\":\"running\",\"sandboxGroupId\":\"" GROUP "\"}", 0, NULL           \
+	}
+#define NEWEST                                                                                     \
+	{                                                                                          \
+		"GET " SNAPSHOTS, 0, 200, NULL, "[]", 0, NULL                                      \
+	}
+#define ROUND MINT, RUN(EXIT("0")), LOOK, NEWEST
+#define ASLEEP                                                                                     \
+	{                                                                                          \
+		POST, 0, 409, NULL, "{\"code\":\"sandbox_not_running\"}", 0, NULL                  \
+	}
+#define TAKEN                                                                                      \
+	{                                                                                          \
+		POST, 0, 202, NULL,                                                                \
+		    "{\"id\":\"snp-1\",\"sandboxGroupId\":\"" GROUP "\"}", 0, NULL                 \
+	}
+#define CAPTURED                                                                                   \
+	{                                                                                          \
+		"GET " SNAPSHOTS "/snp-1", 0, 200, NULL, "{\"status\":\"available\"}", 0, NULL     \
+	}
+
+/* It is woken again, as often as it is worth; gone is gone; nothing is asked for twice. */
+Test(provider, a_snapshot_wakes_what_fell_asleep_meanwhile)
+{
+	static const struct {
+		struct answer answers[32];
+		int rc;
+	} cases[] = {
+	    {{READY, ROUND, TAKEN, CAPTURED, END}, 0},
+	    {{READY, ROUND, ASLEEP, GET("suspended"), ROUND, TAKEN, CAPTURED, END}, 0},
+	    {{READY, ROUND, ASLEEP, GET("resuming"), ROUND, TAKEN, CAPTURED, END}, 0},
+	    {{READY, ROUND, ASLEEP, GET("terminated"), END}, SP_GONE},
+	    {{READY, ROUND, ASLEEP, GET("errored"), END}, SP_GONE},
+	    {{READY, ROUND, ASLEEP, GET_IS(401), END}, SP_DENIED},
+	    {{READY, MINT, RUN(EXIT("1")), END}, SP_UNAVAILABLE},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_provider provider = open_with(cases[i].answers, NULL);
+		struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+		struct sp_sandbox sandbox = SP_SANDBOX_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		int rc;
+
+		cr_assert_eq(resume(&provider, &sandbox, &err), 0, "%s", err.message);
+		rc = sp_sandbox_snapshot(&sandbox, "label", &ref, NULL, &err);
+		cr_expect_eq(rc, cases[i].rc, "%zu: %s, %s", i, sp_code_name(rc), err.message);
+		cr_expect_str_eq(ref.id ? ref.id : "none", rc ? "none" : GROUP "/snp-1", "%zu", i);
+		close_all(&provider, &sandbox);
+	}
+}

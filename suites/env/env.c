@@ -127,8 +127,8 @@ static const struct sp_case_def cases[] = {
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
 		.tools = LIST("grep"),
 		.faults = LIST("env-create-drops-bad-names"),
-		.requirement = "A create with a name that cannot be delivered is refused, and makes "
-			       "nothing.",
+		.requirement = "A create with a name that cannot be delivered is refused, and "
+			       "makes nothing.",
 		.rationale = "The name was dropped, or a billed sandbox stayed behind the error "
 			     "(contract:C106, field:E10).",
 		.detection = "Thirteen names, each beside a good one: SP_INVALID, or delivered to "

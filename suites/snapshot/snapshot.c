@@ -352,8 +352,8 @@ static const struct sp_case_def cases[] = {
 	.requirement = "A restored sandbox has the variables of the restore and no others.",
 	.rationale = "It kept what the snapshot held, or had none (contract:C100, contract:C125, "
 		     "render:24).",
-	.detection = "One restore with today's variables, {exec, spawn} by {base, own}; one without "
-		     "any.",
+	.detection = "One restore with today's variables, {exec, spawn} by {base, own}; one "
+		     "without any.",
 	.run = snap_restore_today,
     },
     {
