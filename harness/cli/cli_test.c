@@ -117,7 +117,7 @@ static const struct {
 	{ { "list", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "list", "--faults" }, 0, NULL, "" },
 	{ { "show" }, 2, "name a case", NULL },
-	{ { "show", "no-such-thing" }, 2, "no case, clause or fault", NULL },
+	{ { "show", "no-such-thing" }, 2, "no case, clause, suite or fault", NULL },
 	{ { "report", "junit" }, 2, "name a format and at least one results file", NULL },
 	{ { "report", "junit=-", "/nonexistent" }, 3, "/nonexistent", NULL },
 	{ { "report", "junit", "html", "/nonexistent" }, 2, "only one report", NULL },

@@ -9,6 +9,7 @@
 #include <base/clock.h>
 #include <base/files.h>
 #include <cli/registry.h>
+#include <cli/select.h>
 #include <cli/text.h>
 #include <runner/baseline.h>
 
@@ -21,6 +22,7 @@
 	"# PATTERN | how the message begins | reason | link | last day (YYYY-MM-DD)\n"
 
 struct baseline_args {
+	struct cli_list suite_plugins;
 	const char *file;
 	struct cli_number days;
 };
@@ -30,6 +32,7 @@ static const struct cli_option options[] = {
 	       "the list to update (default: " DEFAULT_FILE ")"),
     CLI_OPTION(struct baseline_args, days, "days", "N", CLI_NUMBER,
 	       "days until a new entry expires (default: 90)", .min = 1, .max = 3650),
+    CLI_SUITE_PLUGIN_OPTION(struct baseline_args),
 };
 
 /* The list as it is; one that is not there begins with a head. */
@@ -77,7 +80,7 @@ static int update(const struct cli_command *self, const struct cli_list *words,
 	const char *path = args->file ? args->file : DEFAULT_FILE;
 	struct sp_baseline *list = NULL;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = 0;
+	int rc = cli_load_suites(&args->suite_plugins, &err);
 
 	for (size_t i = 1; !rc && i < words->len; i++)
 		rc = sp_results_add(&set, words->items[i], &err);
@@ -98,10 +101,14 @@ static int run_baseline(const struct cli_command *self, int argc, char **argv)
 
 	if (!cli_begin(self, argc, argv, &args, &words, &code))
 		return code;
-	if (words.len >= 2 && !strcmp(words.items[0], "update"))
-		return update(self, &words, &args);
-	(void)sp_error_set(&err, SP_INVALID, "use: baseline update RESULTS…");
-	return cli_fail(self, &err);
+	if (words.len >= 2 && !strcmp(words.items[0], "update")) {
+		code = update(self, &words, &args);
+	} else {
+		(void)sp_error_set(&err, SP_INVALID, "use: baseline update RESULTS…");
+		code = cli_fail(self, &err);
+	}
+	cli_list_done(&args.suite_plugins);
+	return code;
 }
 
 const struct cli_command cli_baseline_command = {

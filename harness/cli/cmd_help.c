@@ -57,11 +57,14 @@ static void add_providers(struct sp_buf *out)
 	sp_buf_adds(out, "\nWhat --store and --lock take (a store's own lock is the default):\n\n");
 	cli_spec_help(SP_SUBJECT_STORE, out);
 	sp_buf_adds(out,
-		    "\n--journal takes the driver SPEC that --provider has; --ensure takes our "
-		    "own.\nWithout any of them: --provider bash --store sqlite, as far as they "
+		    "\n--journal takes plugin SPECs and the driver SPEC that --provider has; "
+		    "--ensure takes\nplugin SPECs and our own.\n"
+		    "Without any of them: --provider bash --store sqlite, as far as they "
 		    "are built.\nA driver is a program in any language that speaks the protocol "
 		    "of\nproviders/driver/PROTOCOL.md; `sandproof serve` speaks it as well. "
-		    "plugin SPECs\nare not built yet: exit 3.\n");
+		    "A plugin is built\nwith `cc -shared -fPIC -Iharness/include -o FILE.so "
+		    "FILE.c` (sandproof/plugin.h says\nhow it is written); what follows FILE.so: "
+		    "is its own.\n");
 }
 
 static void add_verdicts(struct sp_buf *out)

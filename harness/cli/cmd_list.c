@@ -12,6 +12,7 @@
 
 struct list_args {
 	struct cli_filter_args filter;
+	struct cli_list suite_plugins;
 	bool json;
 	bool faults;
 };
@@ -20,6 +21,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION(struct list_args, json, "json", NULL, CLI_FLAG,
 		   "one JSON array on standard output"),
 	CLI_FILTER_OPTIONS(struct list_args),
+	CLI_SUITE_PLUGIN_OPTION(struct list_args),
 	CLI_OPTION(struct list_args, faults, "faults", NULL, CLI_FLAG,
 		   "the faults that cases are shown to catch, instead of the cases"),
 };
@@ -209,10 +211,13 @@ static int list_selected(const struct cli_command *self, const struct list_args 
 	struct sp_selection selection = { NULL, NULL, 0 };
 	struct sp_error err = SP_ERROR_INIT;
 	struct sp_filter filter;
+	const struct sp_suite *const *suites;
 	size_t n;
-	const struct sp_suite *const *suites = cli_suites(&n);
 	int code;
 
+	if (cli_load_suites(&args->suite_plugins, &err))
+		return cli_fail(self, &err);
+	suites = cli_suites(&n);
 	if (cli_filter_make(&args->filter, &filter, &err) ||
 	    sp_select(suites, n, &filter, &selection, &err))
 		return cli_fail(self, &err);
@@ -233,13 +238,15 @@ static int run_list(const struct cli_command *self, int argc, char **argv)
 		else
 			code = args.faults ? list_faults(args.json) : list_selected(self, &args);
 	}
+	cli_list_done(&args.suite_plugins);
 	cli_filter_done(&args.filter);
 	return code;
 }
 
 const struct cli_command cli_list_command = {
 	.name = "list",
-	.synopsis = "[--json] [--suite S]… [--case GLOB]… [--tag T]… [--shard I/N] [--faults]",
+	.synopsis = "[--json] [--suite S]… [--case GLOB]… [--tag T]… [--shard I/N] "
+		    "[--suite-plugin FILE.so]… [--faults]",
 	.summary = "list cases, or the faults that they catch",
 	.details =
 		"Lists every case with its clause, level and requirement. Needs no credentials and "

@@ -12,6 +12,14 @@
 #define OUTPUT_CEILING (4 * 1024 * 1024)
 #define LABEL_COLUMN 14
 
+struct show_args {
+	struct cli_list suite_plugins;
+};
+
+static const struct cli_option options[] = {
+	CLI_SUITE_PLUGIN_OPTION(struct show_args),
+};
+
 /* What is being written, and how. */
 struct page {
 	struct sp_buf out;
@@ -59,8 +67,22 @@ static void add_needs(struct page *page, const struct sp_case_def *def)
 	add_field(page, "needs", sp_buf_str(&text));
 }
 
-static void add_faults(struct page *page, const char *const *ids)
+/* A clause in the words of its suite: a table of its own, or the README of ours. */
+static const char *clause_text(const struct sp_suite *suite, const char *clause)
 {
+	for (const struct sp_clause_text *at = suite->texts; at && at->clause; at++)
+		if (!strcmp(at->clause, clause))
+			return at->text;
+	return cli_suite_file(suite) ? NULL : cli_clause_text(suite->name, clause);
+}
+
+/* Faults of a foreign suite are its author's, and only named. */
+static void add_faults(struct page *page, const struct sp_suite *suite, const char *const *ids)
+{
+	if (cli_suite_file(suite)) {
+		add_list(page, "catches", ids);
+		return;
+	}
 	for (size_t i = 0; ids && ids[i]; i++) {
 		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 		const struct sp_fault *fault = cli_fault_find(ids[i]);
@@ -78,7 +100,7 @@ static void show_case(struct page *page, const struct sp_suite *suite,
 	add_title(page, def->id);
 	sp_buf_addf(&text, "%s %s (%s)", suite->name, def->clause, cli_level_name(def->level));
 	add_field(page, "clause", sp_buf_str(&text));
-	add_field(page, "says", cli_clause_text(suite->name, def->clause));
+	add_field(page, "says", clause_text(suite, def->clause));
 	add_field(page, "requirement", def->requirement);
 	add_field(page, "rationale", def->rationale);
 	add_field(page, "detection", def->detection);
@@ -86,12 +108,16 @@ static void show_case(struct page *page, const struct sp_suite *suite,
 	add_needs(page, def);
 	add_list(page, "tags", def->tags);
 	add_list(page, "once called", def->aliases);
-	add_faults(page, def->faults);
+	add_faults(page, suite, def->faults);
 	sp_buf_clear(&text);
 	sp_buf_addf(&text, "%s:%d", def->file ? def->file : "", def->line);
 	add_field(page, "written in", def->file ? sp_buf_str(&text) : NULL);
 	sp_buf_clear(&text);
 	sp_buf_addf(&text, "%s run --case %s", cli_program(), def->id);
+	if (cli_suite_file(suite)) {
+		sp_buf_adds(&text, " --suite-plugin ");
+		cli_text_word(&text, cli_suite_file(suite));
+	}
 	add_field(page, "run it", sp_buf_str(&text));
 }
 
@@ -155,8 +181,51 @@ static void show_clause(struct page *page, const struct sp_suite *suite,
 
 	sp_buf_addf(&title, "%s:%s", suite->name, def->clause);
 	add_title(page, sp_buf_str(&title));
-	add_field(page, "says", cli_clause_text(suite->name, def->clause));
+	add_field(page, "says", clause_text(suite, def->clause));
 	sp_buf_addc(&page->out, '\n');
+}
+
+/* The clause of a case, where this is the first one of it, with all its cases. */
+static void show_clause_of_suite(struct page *page, const struct sp_suite *suite, size_t first)
+{
+	struct sp_buf ids SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const char *clause = suite->cases[first].clause, *says = clause_text(suite, clause);
+	bool must = false;
+
+	for (size_t i = 0; i < first; i++)
+		if (!strcmp(suite->cases[i].clause, clause))
+			return;
+	for (size_t i = first; i < suite->n_cases; i++) {
+		if (strcmp(suite->cases[i].clause, clause))
+			continue;
+		must = must || suite->cases[i].level == SP_MUST;
+		sp_buf_addf(&ids, "%s%s", ids.len ? ", " : "", suite->cases[i].id);
+	}
+	sp_buf_addf(&page->out, "\n  %s:%s  %s\n", suite->name, clause, must ? "MUST" : "SHOULD");
+	add_field(page, "says", says);
+	add_field(page, "cases", sp_buf_str(&ids));
+}
+
+/* A suite by its name: what it is about, its clauses in words, and their cases. */
+static bool show_suite(struct page *page, const char *name)
+{
+	size_t n;
+	const struct sp_suite *const *suites = cli_suites(&n);
+	const struct sp_suite *suite = NULL;
+
+	for (size_t i = 0; i < n && !suite; i++)
+		if (!strcmp(suites[i]->name, name))
+			suite = suites[i];
+	if (!suite)
+		return false;
+	add_title(page, suite->name);
+	add_field(page, "about", suite->summary);
+	add_field(page, "subject", sp_subject_kind_name(suite->subject));
+	add_field(page, "version", suite->clauses_version);
+	add_field(page, "loaded from", cli_suite_file(suite));
+	for (size_t i = 0; i < suite->n_cases; i++)
+		show_clause_of_suite(page, suite, i);
+	return true;
 }
 
 /* Shows every case of a name: an id, an alias or a clause. Returns how many. */
@@ -190,9 +259,11 @@ static void add_known_names(struct cli_list *names)
 	const struct sp_suite *const *suites = cli_suites(&n_suites);
 	const struct sp_fault *const *faults = cli_faults(&n_faults);
 
-	for (size_t i = 0; i < n_suites; i++)
+	for (size_t i = 0; i < n_suites; i++) {
+		cli_list_add(names, suites[i]->name);
 		for (size_t j = 0; j < suites[i]->n_cases; j++)
 			cli_list_add(names, suites[i]->cases[j].id);
+	}
 	for (size_t i = 0; i < n_faults; i++)
 		cli_list_add(names, faults[i]->id);
 }
@@ -205,8 +276,9 @@ static int unknown_name(const struct cli_command *self, const char *name)
 
 	add_known_names(&names);
 	near = sp_nearest(name, names.items, names.len);
-	(void)sp_error_set(&err, SP_INVALID, "no case, clause or fault is called \"%.80s\"%s%s",
-			   name, near && *near ? "; the nearest: " : "", near ? near : "");
+	(void)sp_error_set(&err, SP_INVALID,
+			   "no case, clause, suite or fault is called \"%.80s\"%s%s", name,
+			   near && *near ? "; the nearest: " : "", near ? near : "");
 	return cli_fail(self, &err);
 }
 
@@ -214,7 +286,7 @@ static int show_name(const struct cli_command *self, struct page *page, const ch
 {
 	const struct sp_fault *fault = cli_fault_find(name);
 	struct cli_defect defect SP_CLEANUP(cli_defect_done) = { NULL };
-	size_t shown = show_cases(page, name);
+	size_t shown = show_cases(page, name) + show_suite(page, name);
 
 	if (fault) {
 		sp_buf_adds(&page->out, shown ? "\n" : "");
@@ -227,31 +299,45 @@ static int show_name(const struct cli_command *self, struct page *page, const ch
 	return cli_print(&page->out);
 }
 
-static int run_show(const struct cli_command *self, int argc, char **argv)
+/* The one word of the command line. */
+static int show_word(const struct cli_command *self, const struct cli_list *words)
 {
-	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
 	struct page page = { SP_BUF_INIT(OUTPUT_CEILING), cli_style_of(stdout),
 			     cli_prose_width(stdout) };
 	struct sp_error err = SP_ERROR_INIT;
-	int code = 0;
+	int code;
 
-	if (!cli_begin(self, argc, argv, NULL, &words, &code))
-		return code;
-	if (cli_too_many_words(self, &words, 1))
+	if (cli_too_many_words(self, words, 1))
 		return SP_EXIT_USAGE;
-	if (!words.len) {
-		(void)sp_error_set(&err, SP_INVALID, "name a case, a clause or a fault");
+	if (!words->len) {
+		(void)sp_error_set(&err, SP_INVALID, "name a case, a clause, a suite or a fault");
 		return cli_fail(self, &err);
 	}
-	code = show_name(self, &page, words.items[0]);
+	code = show_name(self, &page, words->items[0]);
 	sp_buf_done(&page.out);
+	return code;
+}
+
+static int run_show(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_list words SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct show_args args = { .suite_plugins = { NULL, 0 } };
+	struct sp_error err = SP_ERROR_INIT;
+	int code = 0;
+
+	if (cli_begin(self, argc, argv, &args, &words, &code))
+		code = cli_load_suites(&args.suite_plugins, &err) ? cli_fail(self, &err)
+								  : show_word(self, &words);
+	cli_list_done(&args.suite_plugins);
 	return code;
 }
 
 const struct cli_command cli_show_command = {
 	.name = "show",
-	.synopsis = "CASE | CLAUSE | DEFECT",
-	.summary = "explain a case, a clause, a fault or a known defect",
+	.synopsis = "CASE | CLAUSE | SUITE | DEFECT [--suite-plugin FILE.so]…",
+	.summary = "explain a case, a clause, a suite, a fault or a known defect",
+	.options = options,
+	.n_options = SP_COUNT(options),
 	.details =
 		"Shows the requirement, why it is one, how its violation is detected, which faults "
 		"the case is shown to catch, and what it does not prove. A clause is written K4, "
@@ -259,7 +345,7 @@ const struct cli_command cli_show_command = {
 		"was seen, such as contract:C3, and it says where it is shown here.",
 	.examples = "  sandproof show kill.group.grandchild\n"
 		    "  sandproof show kill:K4\n"
-		    "  sandproof show kill-leader-only\n"
-		    "  sandproof show contract:C3\n",
+		    "  sandproof show kill\n"
+		    "  sandproof show kill-leader-only\n",
 	.run = run_show,
 };

@@ -241,8 +241,6 @@ static bool check_unbuilt(const struct run_args *args, struct checks *checks)
 		bool given;
 		const char *option, *instead;
 	} rows[] = {
-		{ args->suite_plugins.len > 0, "--suite-plugin",
-		  "a suite can be added to harness/cli/registry.c meanwhile" },
 		{ args->coverage, "--coverage", "build with --coverage and use gcovr" },
 	};
 
@@ -336,8 +334,11 @@ static bool is_served(const struct run_plan *plan, const struct sp_suite *suite)
 		if (needed & 1u << kind && !has_subject(plan, kind))
 			return false;
 	/* Only some providers have a platform that can be reached. */
-	return suite->subject != SP_SUBJECT_PLATFORM ||
-	       !cli_spec_check(SP_SUBJECT_PLATFORM, cli_plan_provider(plan), NULL);
+	if (suite->subject == SP_SUBJECT_PLATFORM)
+		return !cli_spec_check(SP_SUBJECT_PLATFORM, cli_plan_provider(plan), NULL);
+	/* A store that is a plugin need not bring a lock, and then there is none to be judged. */
+	return suite->subject != SP_SUBJECT_LOCK || has_subject(plan, SP_SUBJECT_LOCK) ||
+	       cli_spec_offers(SP_SUBJECT_LOCK, cli_plan_spec(plan, SP_SUBJECT_STORE));
 }
 
 /* The default of a kind, where it is built and nothing of the kind is there. */
@@ -634,6 +635,8 @@ static int make_texts(const struct run_args *args, struct run_plan *plan, struct
 		sp_buf_addf(&rerun, " --%s ", kind);
 		cli_text_word(&rerun, shown);
 	}
+	for (size_t i = 0; i < args->suite_plugins.len; i++)
+		add_words(&rerun, "--suite-plugin", args->suite_plugins.items[i]);
 	if (args->control)
 		add_words(&rerun, "--control", args->control);
 	if (args->defect)
@@ -684,7 +687,8 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 				    "SANDPROOF_TIME_SCALE takes a number from 0.1 to 1000, not "
 				    "\"%.80s\"",
 				    getenv("SANDPROOF_TIME_SCALE"));
-	good = check_subjects(args, plan, &checks) && check_options(args, plan, &checks) &&
+	good = !stops(&checks, cli_load_suites(&args->suite_plugins, &checks.err)) &&
+	       check_subjects(args, plan, &checks) && check_options(args, plan, &checks) &&
 	       check_reports(args, plan, &checks) &&
 	       !stops(&checks, check_fault(args, plan, &checks.err)) &&
 	       !stops(&checks, check_control(args, plan, &checks.err)) &&

@@ -8,6 +8,8 @@
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
+#include <providers/plugin/plugin.h>
+#include <runner/runner.h>
 #include <suites/caps/caps.h>
 #include <suites/ensure/ensure.h>
 #include <suites/env/env.h>
@@ -27,7 +29,7 @@
 /* ---- What there is ---- */
 
 /* One a line: everybody adds here. */
-static const struct sp_suite *const suites[] = {
+static const struct sp_suite *const own_suites[] = {
 	&sp_suite_platform,
 	&sp_suite_kill,
 	&sp_suite_exec,
@@ -43,10 +45,81 @@ static const struct sp_suite *const suites[] = {
 	&sp_suite_ensure,
 };
 
+/* Ours, then those of --suite-plugin, with the file of each; empty until there is one of them. */
+static struct {
+	const struct sp_suite **suites;
+	const char **files;
+	size_t len;
+} all;
+
 const struct sp_suite *const *cli_suites(size_t *ret_len)
 {
-	*ret_len = SP_COUNT(suites);
-	return suites;
+	*ret_len = all.len ? all.len : SP_COUNT(own_suites);
+	return all.len ? all.suites : own_suites;
+}
+
+const char *cli_suite_file(const struct sp_suite *suite)
+{
+	for (size_t i = 0; i < all.len; i++)
+		if (all.suites[i] == suite)
+			return all.files[i];
+	return NULL;
+}
+
+static int add_suite(const struct sp_suite *suite, const char *file)
+{
+	const struct sp_suite **suites = reallocarray(all.suites, all.len + 1, sizeof(*suites));
+	const char **files;
+
+	if (!suites)
+		return SP_INTERNAL;
+	all.suites = suites;
+	files = reallocarray(all.files, all.len + 1, sizeof(*files));
+	if (!files)
+		return SP_INTERNAL;
+	all.files = files;
+	all.suites[all.len] = suite;
+	all.files[all.len++] = file;
+	return 0;
+}
+
+void cli_suites_reset(void)
+{
+	free(all.suites);
+	free(all.files);
+	memset(&all, 0, sizeof(all));
+}
+
+int cli_suites_add(const char *file, struct sp_error *err)
+{
+	struct sp_error why = SP_ERROR_INIT;
+	const struct sp_plugin *plugin;
+	int rc = sp_plugin_probe(file, SP_PLUGIN_SUITES, err);
+
+	if (!rc)
+		rc = sp_plugin_load(file, SP_PLUGIN_SUITES, &plugin, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && !all.len && i < SP_COUNT(own_suites); i++)
+		rc = add_suite(own_suites[i], NULL);
+	for (size_t i = 0; !rc && plugin->suites[i]; i++)
+		rc = add_suite(plugin->suites[i], file);
+	if (rc)
+		return sp_error_set(err, SP_INTERNAL, "no memory for the suites of %s", file);
+	if (sp_suites_check(all.suites, all.len, &why))
+		return sp_error_set(err, SP_PROTOCOL, "the suites of %s cannot be used: %s", file,
+				    why.message);
+	return 0;
+}
+
+bool cli_spec_offers(enum sp_subject_kind kind, const char *text)
+{
+	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
+
+	/* Whatever else is wrong with a file is told when it is opened. */
+	return cli_spec_parse(kind, text, &spec, NULL) || spec.scheme != CLI_PLUGIN ||
+	       sp_plugin_probe(spec.target, 0, NULL) ||
+	       !sp_plugin_probe(spec.target, 1u << kind, NULL);
 }
 
 const struct sp_fault *const *cli_faults(size_t *ret_len)
@@ -107,7 +180,7 @@ static const char *instead_of(enum sp_subject_kind kind, enum cli_scheme scheme)
 			       "its provider and store behind the driver";
 		return NULL;
 	case CLI_PLUGIN:
-		return "one in C can be added to harness/cli/registry_*.c meanwhile";
+		return NULL;
 	case CLI_MEMORY:
 	case CLI_SQLITE:
 	case CLI_POSTGRES:
@@ -348,6 +421,29 @@ static bool ask_isolated(struct cli_registry *registry)
 	return isolated;
 }
 
+/* A file that cannot be loaded is told once, before anything starts. */
+static int probe_plugins(struct cli_registry *registry, struct sp_error *err)
+{
+	const struct cli_registry_options *o = &registry->options;
+	const char *const named[SP_SUBJECT_KIND_MAX_] = {
+		[SP_SUBJECT_PROVIDER] = o->provider, [SP_SUBJECT_STORE] = o->store,
+		[SP_SUBJECT_LOCK] = o->lock,	     [SP_SUBJECT_JOURNAL] = o->journal,
+		[SP_SUBJECT_ENSURE] = o->ensure,
+	};
+
+	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++) {
+		struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
+		int rc = named[kind] ? cli_spec_parse(kind, named[kind], &spec, err) : 0;
+
+		if (!rc && spec.scheme == CLI_PLUGIN)
+			rc = sp_plugin_probe(spec.target, 1u << kind, err);
+		if (rc)
+			return rc;
+	}
+	registry->lock_apart = o->store && !o->lock && !cli_spec_offers(SP_SUBJECT_LOCK, o->store);
+	return 0;
+}
+
 int cli_registry_prepare(void *arg, struct sp_error *err)
 {
 	struct cli_registry *registry = arg;
@@ -356,6 +452,9 @@ int cli_registry_prepare(void *arg, struct sp_error *err)
 
 	if (registry->prepared)
 		return 0;
+	rc = probe_plugins(registry, err);
+	if (rc)
+		return rc;
 	if (registry->options.provider && registry->spec.scheme == CLI_BASH)
 		rc = registry->options.shared_folder ?
 			     cli_fake_share(&registry->fake, registry->options.shared_folder, err) :
@@ -388,7 +487,7 @@ static const char *spec_of(const struct cli_registry *registry, enum sp_subject_
 	case SP_SUBJECT_STORE:
 		return o->store;
 	case SP_SUBJECT_LOCK:
-		return o->lock ? o->lock : o->store;
+		return o->lock ? o->lock : registry->lock_apart ? "memory" : o->store;
 	case SP_SUBJECT_JOURNAL:
 		return o->journal ? o->journal : cli_spec_default(kind);
 	case SP_SUBJECT_ENSURE:

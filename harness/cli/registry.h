@@ -21,6 +21,16 @@
 
 /* All suites, in the order in which they run. */
 const struct sp_suite *const *cli_suites(size_t *ret_len);
+/*
+ * Adds the suites of a plugin (--suite-plugin) behind the others, for the life of the program;
+ * `file` is borrowed for as long. SP_IO, SP_UNSUPPORTED: it cannot be loaded; SP_PROTOCOL: its
+ * suites do not go with the others. What cli_suites() answered before is void.
+ */
+int cli_suites_add(const char *file, struct sp_error *err);
+/* The plugin's file that a suite came from; NULL for one of ours. */
+const char *cli_suite_file(const struct sp_suite *suite);
+/* Forgets all suites but ours, for tests. */
+void cli_suites_reset(void);
 /* All faults, sorted by id; one by id, or NULL. */
 const struct sp_fault *const *cli_faults(size_t *ret_len);
 const struct sp_fault *cli_fault_find(const char *id);
@@ -46,6 +56,11 @@ char *cli_defects_unplaced(size_t *ret_len);
 
 /* Checks a SPEC: SP_INVALID malformed, SP_UNSUPPORTED well-formed and not built yet. */
 int cli_spec_check(enum sp_subject_kind kind, const char *spec, struct sp_error *err);
+/*
+ * False for a plugin that can be loaded and does not offer this kind: a store's own lock is not
+ * there then. Starts a process.
+ */
+bool cli_spec_offers(enum sp_subject_kind kind, const char *spec);
 /* The SPEC of a kind that is not named, or NULL when its back end is not built yet. */
 const char *cli_spec_default(enum sp_subject_kind kind);
 /* True for a SPEC that reaches a service which bills. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens ensure implementations. */
+#include <base/cleanup.h>
 #include <ensure/ensure.h>
+#include <providers/plugin/plugin.h>
 
 #include "registry_impl.h"
 
@@ -13,11 +15,16 @@ int cli_open_ensure(struct cli_registry *registry, const char *spec, struct sp_s
 		    struct sp_error *err)
 {
 	const struct sp_fault *fault = registry->options.fault;
+	struct cli_spec parsed SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
 	int rc = cli_spec_check(SP_SUBJECT_ENSURE, spec, err);
 
-	/* The only one that passes the check is ours. */
 	if (!rc)
-		rc = sp_ensure_open(NULL, &subject->ensure, err);
+		rc = cli_spec_parse(SP_SUBJECT_ENSURE, spec, &parsed, err);
+	if (!rc)
+		rc = parsed.scheme == CLI_PLUGIN
+			     ? sp_plugin_open(SP_SUBJECT_ENSURE, parsed.target, parsed.config,
+					      subject, err)
+			     : sp_ensure_open(NULL, &subject->ensure, err);
 	if (!rc && fault && fault->seam == SP_FAULT_ENSURE)
 		rc = fault->wrap_ensure(&subject->ensure, err);
 	return rc;

@@ -22,6 +22,8 @@ struct cli_registry {
 	bool prepared;
 	/* Every sandbox has namespaces of its own: asked once, when a fault depends on it. */
 	bool isolated;
+	/* The store is a plugin that offers no lock, so what stands on it gets one of ours. */
+	bool lock_apart;
 	/* For bash only. */
 	struct cli_fake fake;
 	/* Made in the supervisor; workers inherit the table. */

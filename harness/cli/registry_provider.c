@@ -8,6 +8,7 @@
 #include <control/control.h>
 #include <providers/driver/driver.h>
 #include <providers/local/local.h>
+#include <providers/plugin/plugin.h>
 #include <providers/render/http/http.h>
 #include <providers/render/render.h>
 #include <runner/runner.h>
@@ -219,11 +220,13 @@ static int open_scheme(struct cli_registry *registry, const char *workspace,
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
 		return open_local(registry, subject, err);
+	case CLI_PLUGIN:
+		return sp_plugin_open(SP_SUBJECT_PROVIDER, registry->spec.target,
+				      registry->spec.config, subject, err);
 	case CLI_DRIVER:
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
 		return open_driver(registry, workspace, subject, err);
-	case CLI_PLUGIN:
 	case CLI_MEMORY:
 	case CLI_SQLITE:
 	case CLI_POSTGRES:

@@ -7,6 +7,7 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <providers/driver/driver.h>
+#include <providers/plugin/plugin.h>
 #include <providers/stores/memory.h>
 #ifdef SP_WITH_POSTGRES
 #include <providers/stores/postgres/postgres.h>
@@ -168,11 +169,12 @@ static int open_scheme(struct cli_registry *registry, enum sp_subject_kind kind,
 	case CLI_DRIVER_UNIX:
 	case CLI_DRIVER_TCP:
 		return open_driver(registry, kind, text, subject, err);
+	case CLI_PLUGIN:
+		return sp_plugin_open(kind, spec->target, spec->config, subject, err);
 	case CLI_BASH:
 	case CLI_LOCAL:
 	case CLI_LOCAL_POLL:
 	case CLI_RENDER:
-	case CLI_PLUGIN:
 	case CLI_OURS:
 		break;
 	}

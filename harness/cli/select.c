@@ -42,6 +42,15 @@ static bool is_suite(const char *name)
 	return false;
 }
 
+int cli_load_suites(const struct cli_list *files, struct sp_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < files->len; i++)
+		rc = cli_suites_add(files->items[i], err);
+	return rc;
+}
+
 int cli_check_suites(const struct cli_list *names, struct sp_error *err)
 {
 	size_t n;

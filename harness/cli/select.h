@@ -32,6 +32,13 @@ void cli_filter_done(struct cli_filter_args *args);
 int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_filter,
 		    struct sp_error *err);
 
+/* The row of --suite-plugin for a struct with a `suite_plugins` list. */
+#define CLI_SUITE_PLUGIN_OPTION(type_)                                                             \
+	CLI_OPTION(type_, suite_plugins, "suite-plugin", "FILE.so", CLI_LIST,                      \
+		   "suites of your own, beside ours (see sandproof/plugin.h)")
+/* Loads them, in the order given; see cli_suites_add(). */
+int cli_load_suites(const struct cli_list *files, struct sp_error *err);
+
 /* SP_INVALID: no such suite, with the nearest; SP_UNSUPPORTED: a suite that is not built yet. */
 int cli_check_suites(const struct cli_list *names, struct sp_error *err);
 

@@ -176,7 +176,7 @@ static const struct {
 	{ S, "driver:node d.mjs", 0 },
 	{ SP_SUBJECT_JOURNAL, "driver:node d.mjs", 0 },
 	{ SP_SUBJECT_ENSURE, "driver:node d.mjs", SP_UNSUPPORTED },
-	{ P, "plugin:x.so", SP_UNSUPPORTED },
+	{ P, "plugin:x.so", 0 },
 	{ S, "memory", 0 },
 	{ SP_SUBJECT_LOCK, "memory", 0 },
 	{ SP_SUBJECT_LOCK, "bash", SP_INVALID },

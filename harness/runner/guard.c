@@ -63,25 +63,68 @@ int sp_guard_subject(struct sp_guard *guard, struct sp_subject *subject, struct 
 
 /* ---- calls ---- */
 
+/* True when the table that a call's name begins with is a plugin's. */
+static bool is_foreign(const struct sp_guard *guard, const char *name)
+{
+	static const struct {
+		const char *table;
+		enum sp_subject_kind kind;
+	} tables[] = {
+		{ "provider.", SP_SUBJECT_PROVIDER },
+		{ "sandbox.", SP_SUBJECT_PROVIDER },
+		{ "process.", SP_SUBJECT_PROVIDER },
+		{ "store.", SP_SUBJECT_STORE },
+		{ "lock.", SP_SUBJECT_LOCK },
+		{ "lease.", SP_SUBJECT_LOCK },
+		{ "journal", SP_SUBJECT_JOURNAL },
+		{ "ensure.", SP_SUBJECT_ENSURE },
+	};
+
+	for (size_t i = 0; guard->options.foreign && i < SP_COUNT(tables); i++)
+		if (!strncmp(name, tables[i].table, strlen(tables[i].table)))
+			return guard->options.foreign & 1u << tables[i].kind;
+	return false;
+}
+
 void sp_guard_enter(struct sp_guard *guard, const char *name)
 {
 	atomic_store(&guard->options.shared->call, name);
 	atomic_fetch_add(&guard->options.shared->in_call, 1);
+	if (is_foreign(guard, name))
+		atomic_fetch_add(&guard->options.shared->in_plugin, 1);
 }
 
-void sp_guard_leave(struct sp_guard *guard)
+void sp_guard_leave(struct sp_guard *guard, const char *name)
 {
+	if (is_foreign(guard, name))
+		atomic_fetch_sub(&guard->options.shared->in_plugin, 1);
 	atomic_fetch_sub(&guard->options.shared->in_call, 1);
 }
 
+const char *sp_guard_look(struct sp_guard *guard, const char *name)
+{
+	const char *before = atomic_load(&guard->options.shared->call);
+
+	sp_guard_enter(guard, name);
+	return before;
+}
+
+void sp_guard_looked(struct sp_guard *guard, const char *name, const char *before)
+{
+	sp_guard_leave(guard, name);
+	atomic_store(&guard->options.shared->call, before);
+}
+
+#define OTHER "a call in another process"
+
 void sp_guard_enter_other(struct sp_guard *guard)
 {
-	sp_guard_enter(guard, "a call in another process");
+	sp_guard_enter(guard, OTHER);
 }
 
 void sp_guard_leave_other(struct sp_guard *guard)
 {
-	sp_guard_leave(guard);
+	sp_guard_leave(guard, OTHER);
 }
 
 const char *sp_guard_pending(struct sp_guard *guard)

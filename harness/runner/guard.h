@@ -24,7 +24,9 @@ struct sp_guard_options {
 	struct sp_shared *shared;
 	struct sp_redact *redact;
 	struct sp_ledger *ledger;
-		/*
+	/* Bits of 1 << enum sp_subject_kind: tables of plugins, which can crash the worker. */
+	unsigned foreign;
+	/*
 	 * What the back end holds outlives the run: sandboxes without a lifetime get a random
 	 * one, and nothing is made whose row cannot be written.
 	 */

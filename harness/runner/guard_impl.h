@@ -47,8 +47,12 @@ struct sp_guard {
 	bool listed;
 };
 
+/* Names are static and begin with their table: "sandbox.exec". */
 void sp_guard_enter(struct sp_guard *guard, const char *name);
-void sp_guard_leave(struct sp_guard *guard);
+void sp_guard_leave(struct sp_guard *guard, const char *name);
+/* Around a call that only looks something up: the name that was there stays the last one. */
+const char *sp_guard_look(struct sp_guard *guard, const char *name);
+void sp_guard_looked(struct sp_guard *guard, const char *name, const char *before);
 void sp_guard_link(struct sp_guard *guard, struct sp_guard_link *link, void (*close)(void *self),
 		   void *self);
 void sp_guard_unlink(struct sp_guard *guard, struct sp_guard_link *link);
@@ -83,7 +87,7 @@ void sp_guard_gone(struct sp_guard *guard, const char *id);
 		int guarded_rc_;                                                                   \
 		sp_guard_enter(guard_, name);                                                      \
 		guarded_rc_ = (call);                                                              \
-		sp_guard_leave(guard_);                                                            \
+		sp_guard_leave(guard_, name);                                                      \
 		guarded_rc_;                                                                       \
 	})
 

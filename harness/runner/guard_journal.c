@@ -36,7 +36,7 @@ static void reader_close(void *self)
 	free(w);
 	sp_guard_enter(guard, "journal_reader.close");
 	in.ops->close(in.self);
-	sp_guard_leave(guard);
+	sp_guard_leave(guard, "journal_reader.close");
 }
 
 static int guard_reader(struct sp_guard *guard, struct sp_journal_reader *reader,
@@ -184,7 +184,7 @@ static void journal_close(void *self)
 
 	sp_guard_enter(w->guard, "journal.close");
 	w->inner.ops->close(w->inner.self);
-	sp_guard_leave(w->guard);
+	sp_guard_leave(w->guard, "journal.close");
 	free(w);
 }
 
@@ -270,7 +270,7 @@ static void ensure_close(void *self)
 
 	sp_guard_enter(w->guard, "ensure.close");
 	w->inner.ops->close(w->inner.self);
-	sp_guard_leave(w->guard);
+	sp_guard_leave(w->guard, "ensure.close");
 	free(w);
 }
 

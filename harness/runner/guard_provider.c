@@ -134,8 +134,9 @@ static void process_release(void *self)
 	sp_guard_unlink(guard, &w->link);
 	free(w);
 	sp_guard_enter(guard, "process.release");
-	in.ops->release(in.self);
-	sp_guard_leave(guard);
+	if (in.ops->release)
+		in.ops->release(in.self);
+	sp_guard_leave(guard, "process.release");
 }
 
 /* An entry that the subject does not have is not invented. */
@@ -187,18 +188,28 @@ struct guarded_sandbox {
 	struct sp_sandbox_ops ops;
 };
 
+/* The same for a call that answers a text. */
+#define GUARDED_TEXT(guard_, name, call)                                                           \
+	({                                                                                         \
+		const char *before_ = sp_guard_look(guard_, name);                                 \
+		const char *text_ = (call);                                                        \
+		sp_guard_looked(guard_, name, before_);                                            \
+		text_;                                                                             \
+	})
+
 static const char *sandbox_id(void *self)
 {
 	struct guarded_sandbox *w = self;
 
-	return w->inner.ops->id(w->inner.self);
+	return GUARDED_TEXT(w->guard, "sandbox.id", w->inner.ops->id(w->inner.self));
 }
 
 static const char *sandbox_workspace_root(void *self)
 {
 	struct guarded_sandbox *w = self;
 
-	return w->inner.ops->workspace_root(w->inner.self);
+	return GUARDED_TEXT(w->guard, "sandbox.workspace_root",
+			    w->inner.ops->workspace_root(w->inner.self));
 }
 
 /* "exec "sleep 1" in /x with A, B": names of variables, never their values. */
@@ -368,13 +379,15 @@ static int sandbox_snapshot(void *self, const char *label, struct sp_snapshot_re
 }
 
 /* Takes over a sandbox that a call just made. */
-static int adopt(struct sp_guard *guard, const struct sp_platform *platform, const char *row,
-		 int rc, struct sp_sandbox *made, struct sp_sandbox *ret_sandbox,
-		 struct sp_error *err)
+static int adopt(struct sp_guard *guard, const char *row, int rc, struct sp_sandbox *made,
+		 struct sp_sandbox *ret_sandbox, struct sp_error *err)
 {
+	/* Whoever goes on needs something to go on with. */
+	if (!rc && !made->ops)
+		rc = sp_error_set(err, SP_PROTOCOL, "the provider answered 0 and left no sandbox");
+	else if (!rc && !sp_sandbox_id(made))
+		rc = sp_error_set(err, SP_PROTOCOL, "the provider made a sandbox without an id");
 	sp_guard_made(guard, row, rc ? NULL : sp_sandbox_id(made));
-	if (!rc)
-		rc = sp_guard_sandbox(guard, platform, made, err);
 	if (!rc)
 		*ret_sandbox = *made;
 	return rc;
@@ -392,8 +405,10 @@ static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_ca
 
 	sp_ledger_intent(guard->options.ledger, guard->workspace, 0, row);
 	rc = SP_GUARDED(guard, "sandbox.fork", in.ops->fork(in.self, &made, cancel, err));
+	if (!rc)
+		rc = sp_guard_sandbox(guard, &w->platform, &made, err);
 	sp_guard_note(guard, "fork -> %s %s", answer(rc), reason(rc, err));
-	return adopt(guard, &w->platform, row, rc, &made, ret_sandbox, err);
+	return adopt(guard, row, rc, &made, ret_sandbox, err);
 }
 
 static int sandbox_port_connect(void *self, unsigned port, struct sp_port *ret_port,
@@ -457,8 +472,9 @@ static void sandbox_close(void *self)
 	sp_guard_unlink(guard, &w->link);
 	free(w);
 	sp_guard_enter(guard, "sandbox.close");
-	in.ops->close(in.self);
-	sp_guard_leave(guard);
+	if (in.ops->close)
+		in.ops->close(in.self);
+	sp_guard_leave(guard, "sandbox.close");
 }
 
 static struct sp_sandbox_ops sandbox_ops(const struct sp_sandbox_ops *in)
@@ -525,14 +541,17 @@ static const char *provider_name(void *self)
 {
 	struct guarded_provider *w = self;
 
-	return w->inner.ops->name(w->inner.self);
+	return GUARDED_TEXT(w->guard, "provider.name", w->inner.ops->name(w->inner.self));
 }
 
 static const struct sp_capabilities *provider_capabilities(void *self)
 {
 	struct guarded_provider *w = self;
+	const char *before = sp_guard_look(w->guard, "provider.capabilities");
+	const struct sp_capabilities *declared = w->inner.ops->capabilities(w->inner.self);
 
-	return w->inner.ops->capabilities(w->inner.self);
+	sp_guard_looked(w->guard, "provider.capabilities", before);
+	return declared;
 }
 
 /* Makes a sandbox by `call`, with its rows in the ledger and its fingerprint. */
@@ -562,12 +581,15 @@ static int make(struct guarded_provider *w, const char *name, const char *snapsh
 	rc = SP_GUARDED(guard, name,
 			snapshot_id ? in.ops->restore(in.self, snapshot_id, options, &made, err) :
 				      in.ops->create(in.self, options, &made, err));
+	/* From here on its calls are guarded, those that only ask for its id included. */
+	if (!rc)
+		rc = sp_guard_sandbox(guard, &w->platform.inner, &made, err);
 	sp_guard_note(guard, "%s -> %s %s", name, rc ? answer(rc) : sp_sandbox_id(&made),
 		      reason(rc, err));
 	/* Whether anything is there is not known then, so the intent stays open for `sweep`. */
 	if (sp_guard_may_be_there(rc, err))
 		return rc;
-	return adopt(guard, &w->platform.inner, row, rc, &made, ret_sandbox, err);
+	return adopt(guard, row, rc, &made, ret_sandbox, err);
 }
 
 static int provider_create(void *self, const struct sp_create_options *options,
@@ -653,7 +675,7 @@ static void provider_close(void *self)
 	free(w);
 	sp_guard_enter(guard, "provider.close");
 	in.ops->close(in.self);
-	sp_guard_leave(guard);
+	sp_guard_leave(guard, "provider.close");
 }
 
 /* The workspace is the same for all subjects of a worker. */

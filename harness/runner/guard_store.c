@@ -17,8 +17,11 @@ struct guarded_store {
 static const struct sp_store_capabilities *store_capabilities(void *self)
 {
 	struct guarded_store *w = self;
+	const char *before = sp_guard_look(w->guard, "store.capabilities");
+	const struct sp_store_capabilities *declared = w->inner.ops->capabilities(w->inner.self);
 
-	return w->inner.ops->capabilities(w->inner.self);
+	sp_guard_looked(w->guard, "store.capabilities", before);
+	return declared;
 }
 
 static int store_get(void *self, const char *key, struct sp_record *ret_record, bool *ret_found,
@@ -75,7 +78,7 @@ static void store_close(void *self)
 
 	sp_guard_enter(w->guard, "store.close");
 	w->inner.ops->close(w->inner.self);
-	sp_guard_leave(w->guard);
+	sp_guard_leave(w->guard, "store.close");
 	free(w);
 }
 
@@ -137,7 +140,7 @@ static void lease_release(void *self)
 	free(w);
 	sp_guard_enter(guard, "lease.release");
 	in.ops->release(in.self);
-	sp_guard_leave(guard);
+	sp_guard_leave(guard, "lease.release");
 	sp_guard_note(guard, "release");
 }
 
@@ -176,8 +179,11 @@ struct guarded_lock {
 static const struct sp_lock_capabilities *lock_capabilities(void *self)
 {
 	struct guarded_lock *w = self;
+	const char *before = sp_guard_look(w->guard, "lock.capabilities");
+	const struct sp_lock_capabilities *declared = w->inner.ops->capabilities(w->inner.self);
 
-	return w->inner.ops->capabilities(w->inner.self);
+	sp_guard_looked(w->guard, "lock.capabilities", before);
+	return declared;
 }
 
 static int lock_acquire(void *self, const char *key, struct sp_cancel *cancel,
@@ -203,7 +209,7 @@ static void lock_close(void *self)
 
 	sp_guard_enter(w->guard, "lock.close");
 	w->inner.ops->close(w->inner.self);
-	sp_guard_leave(w->guard);
+	sp_guard_leave(w->guard, "lock.close");
 	free(w);
 }
 

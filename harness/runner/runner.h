@@ -54,6 +54,11 @@ int sp_select(const struct sp_suite *const *suites, size_t n_suites, const struc
 	      struct sp_selection *ret_selection, struct sp_error *err);
 void sp_selection_done(struct sp_selection *selection);
 /*
+ * Checks suites before anything of them is used, foreign ones and ours alike: versions, what is
+ * required, names and ids that are there twice (SP_INVALID).
+ */
+int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struct sp_error *err);
+/*
  * Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near.
  */
 char *sp_nearest(const char *word, const char *const *names, size_t n_names);

@@ -30,12 +30,21 @@ static int check_suite(const struct sp_suite *suite, struct sp_error *err)
 {
 	int rc = 0;
 
+	if (!suite)
+		return sp_error_set(err, SP_INVALID, "a suite is NULL");
+
 	if (suite->version != SP_SUITE_VERSION)
 		return sp_error_set(err, SP_INVALID,
 				    "a suite has version %u and this program knows version %u",
 				    suite->version, SP_SUITE_VERSION);
 	if (!suite->name || !*suite->name || !suite->clauses_version)
 		return sp_error_set(err, SP_INVALID, "a suite has no name or no clauses_version");
+	if ((unsigned)suite->subject >= SP_SUBJECT_KIND_MAX_)
+		return sp_error_set(err, SP_INVALID, "suite %s: there is no kind of subject %u",
+				    suite->name, (unsigned)suite->subject);
+	if (!suite->summary || (suite->n_cases && !suite->cases))
+		return sp_error_set(err, SP_INVALID, "suite %s: summary and cases are required",
+				    suite->name);
 	for (size_t i = 0; !rc && i < suite->n_cases; i++)
 		rc = check_case(suite, &suite->cases[i], err);
 	return rc;
@@ -46,8 +55,11 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Every id and alias names one case, or a baseline and a re-run line would name two. */
-static int check_unique(const struct sp_name_list *ids, struct sp_error *err)
+/*
+ * Every id and alias names one case, or a baseline and a re-run line would name two; and every name
+ * one suite.
+ */
+static int check_unique(const struct sp_name_list *ids, const char *what, struct sp_error *err)
 {
 	const char **sorted SP_FREE = calloc(ids->len + 1, sizeof(*sorted));
 
@@ -58,9 +70,9 @@ static int check_unique(const struct sp_name_list *ids, struct sp_error *err)
 	for (size_t i = 1; i < ids->len; i++)
 		if (!strcmp(sorted[i - 1], sorted[i]))
 			return sp_error_set(err, SP_INVALID,
-					    "the case id %s is there twice; ids and aliases have "
-					    "to be unique",
-					    sorted[i]);
+					    "the %s %s is there twice; names, ids and aliases "
+					    "have to be unique",
+					    what, sorted[i]);
 	return 0;
 }
 
@@ -196,23 +208,33 @@ static bool selected(const struct sp_filter *filter, const struct sp_suite *suit
 	       list_fits(TOPIC_TAG, filter->tags, filter->n_tags, suite, def);
 }
 
+int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struct sp_error *err)
+{
+	struct sp_name_list names SP_CLEANUP(sp_name_list_done) = { 0 };
+	struct sp_name_list ids SP_CLEANUP(sp_name_list_done) = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n_suites; i++)
+		rc = check_suite(suites[i], err);
+	if (rc)
+		return rc;
+	if (collect(suites, n_suites, TOPIC_SUITE, &names) ||
+	    collect(suites, n_suites, TOPIC_CASE, &ids))
+		return sp_error_set(err, SP_INTERNAL, "no memory");
+	rc = check_unique(&names, "suite name", err);
+	return rc ? rc : check_unique(&ids, "case id", err);
+}
+
 static int check_input(const struct sp_suite *const *suites, size_t n_suites,
 		       const struct sp_filter *filter, struct sp_error *err)
 {
-	struct sp_name_list ids SP_CLEANUP(sp_name_list_done) = { 0 };
-	int rc = 0;
+	int rc;
 
 	if (filter->n_shards && (filter->shard < 1 || filter->shard > filter->n_shards))
 		return sp_error_set(err, SP_INVALID,
 				    "shard %u of %u does not exist; the first is 1", filter->shard,
 				    filter->n_shards);
-	for (size_t i = 0; !rc && i < n_suites; i++)
-		rc = check_suite(suites[i], err);
-	if (rc)
-		return rc;
-	if (collect(suites, n_suites, TOPIC_CASE, &ids))
-		return sp_error_set(err, SP_INTERNAL, "no memory");
-	rc = check_unique(&ids, err);
+	rc = sp_suites_check(suites, n_suites, err);
 	if (!rc)
 		rc = check_words(suites, n_suites, TOPIC_SUITE, filter->suites, filter->n_suites,
 				 err);

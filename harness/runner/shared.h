@@ -21,6 +21,8 @@
 struct sp_shared {
 	/* Calls of the subject that have not returned, on all threads. */
 	atomic_int in_call;
+	/* Those of them that are inside a plugin. */
+	atomic_int in_plugin;
 	/*
 	 * Static name of the call that was entered last. Valid in both processes, since
 	 * neither executes another program.

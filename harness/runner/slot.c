@@ -158,6 +158,7 @@ void sp_slot_send_run(struct sp_slot *slot, struct sp_wire *wire, size_t index, 
 	slot->begun = sp_now();
 	slot->log_from = log_size(slot);
 	slot->state = SP_SLOT_OPENING;
+	slot->cleaned = false;
 	sp_wire_start(wire, SP_WIRE_RUN);
 	sp_wire_put(wire, index);
 	sp_wire_put(wire, limit_ms);

@@ -89,6 +89,8 @@ struct sp_slot {
 	bool opened;
 	/* A worker ended without removing what it made. */
 	bool dirty;
+	/* One was started to remove it, and no case has run since. */
+	bool cleaned;
 	/* It said so before it ended by itself. */
 	bool retired;
 	bool said_bye;

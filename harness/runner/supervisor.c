@@ -369,6 +369,7 @@ static int advance(struct sp_supervisor *s, struct sp_slot *slot, struct sp_erro
 	if (clean) {
 		/* Once: what cannot be removed at the first try is left to `sweep`. */
 		slot->dirty = false;
+		slot->cleaned = true;
 		sp_slot_send_clean(slot, &s->wire);
 		slot->deadline = sp_deadline_ms(QUIT_MS);
 	} else if (work) {
@@ -528,17 +529,6 @@ static bool take_message(struct sp_supervisor *s, struct sp_slot *slot)
 
 /* ---- ends of workers ---- */
 
-static bool plugin_called(const struct sp_supervisor *s, const struct sp_slot *slot)
-{
-	const struct sp_run_options *run = s->options.run;
-	enum sp_subject_kind kind = run->selection.suites[slot->index]->subject;
-
-	for (size_t i = 0; i < run->n_subjects; i++)
-		if (run->subjects[i].kind == kind && !strncmp(run->subjects[i].spec, "plugin:", 7))
-			return atomic_load(&slot->shared->in_call) > 0;
-	return false;
-}
-
 static const char *phase_text(enum sp_slot_state state)
 {
 	switch (state) {
@@ -590,7 +580,8 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 		sp_buf_addf(message, SP_MESSAGE_DEADLINE "%llu ms passed %s",
 			    (unsigned long long)case_limit_ms(s), phase_text(state));
 	} else {
-		if (plugin_called(s, slot))
+		/* A plugin lives in the worker, so a crash inside one is the subject's own. */
+		if (atomic_load(&slot->shared->in_plugin) > 0)
 			result->verdict = SP_FAIL;
 		sp_buf_adds(message, "the worker ended by ");
 		describe_end(status, message);
@@ -599,6 +590,16 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 		else
 			sp_buf_addf(message, " %s", phase_text(state));
 	}
+}
+
+/* A subject whose first opening ended the worker would end the next one as well. */
+static void never_opened(struct sp_supervisor *s, const struct sp_slot *slot,
+			 enum sp_slot_state state, const char *message)
+{
+	enum sp_subject_kind kind = s->options.run->selection.suites[slot->index]->subject;
+
+	if (state == SP_SLOT_OPENING && !s->was_opened[kind] && !s->broken[kind])
+		s->broken[kind] = strdup(message);
 }
 
 static void case_lost(struct sp_supervisor *s, struct sp_slot *slot, enum sp_slot_state state,
@@ -617,6 +618,8 @@ static void case_lost(struct sp_supervisor *s, struct sp_slot *slot, enum sp_slo
 	judge(s, slot, state, status, &attempt, &message);
 	attempt.message = (char *)sp_buf_str(&message);
 	attempt.dialogue = (char *)sp_buf_str(&dialogue);
+	if (!slot->late && !slot->interrupted && !s->backend_lost)
+		never_opened(s, slot, state, sp_buf_str(&message));
 	sp_tally_attempt(s->options.tally, slot->index, &attempt, true);
 	if (s->options.run->fail_fast)
 		s->stop = true;
@@ -662,8 +665,14 @@ static void worker_ended(struct sp_supervisor *s, struct sp_slot *slot)
 	/*
 	 * Only the worker's own good-bye says that everything was removed; a cleaner has one try.
 	 */
-	if (!slot->said_bye && state != SP_SLOT_CLEANING && (slot->opened || slot->n_made))
+	if (!slot->said_bye && !slot->cleaned && (slot->opened || slot->n_made))
 		slot->dirty = !s->backend_lost;
+	/*
+	 * Closing alone does not end the watch while a worker that was just forked still has
+	 * copies, and the old end would be taken for that of the slot's next worker.
+	 */
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, slot->sock, NULL);
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, slot->pidfd, NULL);
 	sp_slot_ended(slot);
 }
 

@@ -176,12 +176,29 @@ static bool start_nursery(struct sp_worker *w)
 	return true;
 }
 
+/* Kinds of subject that are plugins; a lock that is not named is the store's own. */
+static unsigned plugin_kinds(const struct sp_run_options *run)
+{
+	bool lock = false;
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < run->n_subjects; i++) {
+		lock = lock || run->subjects[i].kind == SP_SUBJECT_LOCK;
+		if (!strncmp(run->subjects[i].spec, "plugin:", 7))
+			kinds |= 1u << run->subjects[i].kind;
+	}
+	if (!lock && kinds & 1u << SP_SUBJECT_STORE)
+		kinds |= 1u << SP_SUBJECT_LOCK;
+	return kinds;
+}
+
 static bool set_up(struct sp_worker *w)
 {
 	const struct sp_worker_options *o = w->options;
 	struct sp_guard_options guard = {
 		.shared = o->shared,
 		.ledger = o->ledger,
+		.foreign = plugin_kinds(o->run),
 		.outlives = o->run->outlives,
 		.made = on_made,
 		.gone = on_gone,

@@ -108,6 +108,14 @@ struct sp_case_def {
 /* Fills file and line of a case record. */
 #define SP_CASE_HERE .file = __FILE__, .line = __LINE__
 
+/* A clause in words, for `show`. */
+struct sp_clause_text {
+	/* "K4". */
+	const char *clause;
+	/* One or a few sentences. */
+	const char *text;
+};
+
 #define SP_SUITE_VERSION 1
 
 /* A table of cases for one kind of subject. */
@@ -122,6 +130,11 @@ struct sp_suite {
 	size_t n_cases;
 	/* Version of this suite's clauses; raised when a case or clause changes. */
 	const char *clauses_version;
+	/*
+	 * The clauses in words, ended by an entry whose clause is NULL. May be NULL; our own suites
+	 * have theirs in their README.
+	 */
+	const struct sp_clause_text *texts;
 };
 
 /*
