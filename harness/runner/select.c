@@ -221,8 +221,8 @@ int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struc
 	if (collect(suites, n_suites, TOPIC_SUITE, &names) ||
 	    collect(suites, n_suites, TOPIC_CASE, &ids))
 		return sp_error_set(err, SP_INTERNAL, "no memory");
-	rc = check_unique(&names, "suite name", err);
-	return rc ? rc : check_unique(&ids, "case id", err);
+	rc = check_unique(&ids, "case id", err);
+	return rc ? rc : check_unique(&names, "suite name", err);
 }
 
 static int check_input(const struct sp_suite *const *suites, size_t n_suites,

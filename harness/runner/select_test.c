@@ -35,7 +35,7 @@ static const struct sp_case_def exec_cases[] = {
 
 #define SUITE(name_, cases_)                                                                       \
 	{                                                                                          \
-		.version = SP_SUITE_VERSION, .name = name_, .cases = cases_,                       \
+		.version = SP_SUITE_VERSION, .name = name_, .summary = "", .cases = cases_,        \
 		.n_cases = SP_COUNT(cases_), .clauses_version = "1",                               \
 	}
 
@@ -165,18 +165,34 @@ Test(select, a_shard_that_does_not_exist_is_refused)
 static const struct sp_case_def twice_cases[] = { CASE("kill.group.leader", .level = SP_MUST) };
 static const struct sp_case_def alias_cases[] = { CASE("kill.old.name", .level = SP_MUST) };
 static const struct sp_case_def foreign_cases[] = { CASE("exec.code.two", .level = SP_MUST) };
+static const struct sp_case_def other_cases[] = { CASE("kill.other.name", .level = SP_MUST) };
 static const struct sp_case_def hollow_cases[] = { { .id = "kill.a.b", .requirement = "must" } };
 static const struct sp_suite bad_suites[] = {
 	SUITE("kill", twice_cases),
 	SUITE("kill", alias_cases),
 	SUITE("kill", foreign_cases),
 	SUITE("kill", hollow_cases),
+	SUITE("kill", other_cases),
 	{ .version = 99, .name = "kill", .clauses_version = "1" },
+	{ .version = SP_SUITE_VERSION, .name = "dull", .clauses_version = "1" },
+	{ .version = SP_SUITE_VERSION, .name = "", .clauses_version = "1" },
+	{ .version = SP_SUITE_VERSION, .name = "new", .clauses_version = "1", .summary = "",
+	  .n_cases = 1 },
+	{ .version = SP_SUITE_VERSION, .name = "new", .clauses_version = "1", .summary = "",
+	  .subject = SP_SUBJECT_KIND_MAX_ },
 };
-static const char *const bad_messages[] = { "kill.group.leader is there twice",
-					    "kill.old.name is there twice",
-					    "has to begin with \"kill.\"", "are required",
-					    "version 99" };
+static const char *const bad_messages[] = {
+	"kill.group.leader is there twice",
+	"kill.old.name is there twice",
+	"has to begin with \"kill.\"",
+	"are required",
+	"the suite name kill is there twice",
+	"version 99",
+	"summary and cases are required",
+	"has no name",
+	"summary and cases are required",
+	"no kind of subject",
+};
 
 Test(select, bad_suites_are_refused)
 {
