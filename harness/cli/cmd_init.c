@@ -220,10 +220,10 @@ const struct cli_command cli_init_command = {
 	.summary = "write a project that is judged by sandproof",
 	.details = "Writes a working project into a new or empty folder: a small subject that "
 		   "keeps its promises, what speaks for it, a test script and a file for "
-		   "continuous integration. The script passes as it is written; replace the subject by yours "
-		   "and it tells what is missing. Not every language has every kind; the message "
-		   "for one that is not there says which are. The files are listed on standard "
-		   "output.",
+		   "continuous integration. The script passes as it is written; replace the "
+		   "subject by yours and it tells what is missing. Not every language has every "
+		   "kind; the message for one that is not there says which are. The files are "
+		   "listed on standard output.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof init --lang node my-provider\n"

@@ -80,6 +80,28 @@ static int store_del(void *self, const char *key, struct sp_cancel *cancel, stru
 	return drv_call_plain(self, "store/delete", &params, cancel, err);
 }
 
+static int store_copies(void *self, const char *key, bool *ret_put, bool *ret_got,
+			struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_driver *driver = self;
+	struct sp_buf params DRV_PARAMS;
+	cJSON *result DRV_RESULT;
+	bool put, got;
+	int rc = drv_check_text("the key", key, err);
+
+	if (rc)
+		return rc;
+	drv_open(&params, "key", key);
+	rc = drv_call_for(driver, "store/copies", &params, cancel, &result, err);
+	if (rc)
+		return rc;
+	if (drv_get_bool(result, "put", &put, err) || drv_get_bool(result, "got", &got, err))
+		return drv_nonsense(driver, "store/copies", err);
+	*ret_put = put;
+	*ret_got = got;
+	return 0;
+}
+
 static void store_close(void *self)
 {
 	sp_driver_unref(self);
@@ -92,6 +114,7 @@ static const struct sp_store_ops store_ops = {
     .upsert = store_upsert,
     .del = store_del,
     .close = store_close,
+    .copies = store_copies,
 };
 
 int sp_driver_store(struct sp_driver *driver, struct sp_store *ret_store, struct sp_error *err)
