@@ -1,165 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The transport against a server of a few lines: a thread that accepts on a
- * Unix socket (or on loopback), reads one request, and does what the test's script says.
- */
-#include <criterion/criterion.h>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <base/buf.h>
-#include <base/cleanup.h>
-#include <base/files.h>
+/* The transport against a server that does what a script says. */
+#include "testing.h"
 
 #include "http.h"
-
-/* What the server does with the next request. */
-struct answer {
-	/* Sent at once; NULL ends the script. */
-	const char *text;
-	size_t len;
-	/* Then the connection is closed; otherwise it is kept for the next request. */
-	bool close;
-	/* Close without reading the request, once it has come: earlier, nothing was sent yet. */
-	bool refuse;
-	/* Before closing, wait until the client has gone. */
-	bool linger;
-};
-
-struct server {
-	pthread_t thread;
-	int listener;
-	/* Ends the server's waits. */
-	int stop[2];
-	char *folder;
-	char path[100];
-	int port;
-	const struct answer *script;
-	/* Read after server_stop(). */
-	struct sp_buf requests;
-	int connections;
-};
-
-/* False when the test is over. */
-static bool wait_readable(const struct server *server, int fd)
-{
-	struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
-			       {.fd = server->stop[0], .events = POLLIN}};
-
-	poll(fds, 2, -1);
-	return !(fds[1].revents);
-}
-
-/* One request with its body; false at the end of the connection. */
-static bool read_request(struct server *server, int fd)
-{
-	struct sp_buf request SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(8 << 20);
-	size_t want = 0;
-	char piece[4096];
-
-	while (!want || request.len < want) {
-		const char *end, *length;
-		ssize_t n;
-
-		if (!wait_readable(server, fd))
-			return false;
-		n = read(fd, piece, sizeof(piece));
-		if (n <= 0)
-			return false;
-		sp_buf_add(&request, piece, (size_t)n);
-		end = strstr(sp_buf_str(&request), "\r\n\r\n");
-		length = strstr(sp_buf_str(&request), "Content-Length: ");
-		if (end)
-			want = (size_t)(end + 4 - request.data) +
-			       (length && length < end ? strtoul(length + 16, NULL, 10) : 0);
-	}
-	sp_buf_add(&server->requests, request.data, request.len);
-	sp_buf_adds(&server->requests, "\n----\n");
-	return true;
-}
-
-static void serve_connection(struct server *server, int fd)
-{
-	char byte;
-
-	while (server->script->text) {
-		const struct answer *answer = server->script;
-
-		if (!(answer->refuse ? wait_readable(server, fd) : read_request(server, fd)))
-			return;
-		server->script++;
-		sp_write_all(fd, answer->text, answer->len ? answer->len : strlen(answer->text));
-		if (answer->linger && wait_readable(server, fd) && read(fd, &byte, 1) < 0)
-			return;
-		if (answer->close || answer->refuse)
-			return;
-	}
-	/* Kept, until the client closes or the test ends. */
-	if (wait_readable(server, fd))
-		return;
-}
-
-static void *serve(void *arg)
-{
-	struct server *server = arg;
-
-	while (wait_readable(server, server->listener)) {
-		int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-
-		if (fd < 0)
-			break;
-		server->connections++;
-		serve_connection(server, fd);
-		close(fd);
-	}
-	return NULL;
-}
-
-static void start(struct server *server, bool tcp, const struct answer *script)
-{
-	struct sockaddr_un local = {.sun_family = AF_UNIX};
-	struct sockaddr_in loopback = {.sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(loopback);
-	int rc;
-
-	memset(server, 0, sizeof(*server));
-	server->requests.ceiling = 16 << 20;
-	server->script = script;
-	cr_assert_eq(sp_tmp_dir("http-", &server->folder, NULL), 0);
-	snprintf(server->path, sizeof(server->path), "%s/s", server->folder);
-	snprintf(local.sun_path, sizeof(local.sun_path), "%s", server->path);
-	server->listener = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	rc = tcp ? bind(server->listener, (struct sockaddr *)&loopback, sizeof(loopback))
-		 : bind(server->listener, (struct sockaddr *)&local, sizeof(local));
-	cr_assert_eq(rc, 0);
-	cr_assert_eq(listen(server->listener, 8), 0);
-	if (tcp)
-		getsockname(server->listener, (struct sockaddr *)&loopback, &len);
-	server->port = ntohs(loopback.sin_port);
-	cr_assert_eq(pipe(server->stop), 0);
-	cr_assert_eq(pthread_create(&server->thread, NULL, serve, server), 0);
-}
-
-/* Ends the thread; what it saw can be read then. */
-static void stop(struct server *server)
-{
-	sp_close(server->stop[1]);
-	pthread_join(server->thread, NULL);
-	sp_close(server->stop[0]);
-	sp_close(server->listener);
-	sp_remove_tree(server->folder);
-	free(server->folder);
-}
 
 static struct sp_transport open_transport(const struct server *server, bool tcp)
 {
@@ -625,4 +468,82 @@ Test(http, a_large_body_waits_for_its_reader)
 	transport.ops->close(transport.self);
 	stop(&server);
 	sp_buf_done(&server.requests);
+}
+
+/* ---- gzip ---- */
+
+/* "hello\n" as gzip -n gives it: header, 8 bytes of data, checksum, length. */
+#define GZIP_HEADER "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+#define GZIP_DATA "\xcb\x48\xcd\xc9\xc9\xe7\x02\x00"
+#define GZIP_TRAILER "\x20\x30\x3a\x36\x06\x00\x00\x00"
+#define GZIP GZIP_HEADER GZIP_DATA GZIP_TRAILER
+#define BODY(text_) text_, sizeof(text_) - 1
+
+Test(http, gzip_is_undone_and_has_to_be_whole)
+{
+	static const struct {
+		const char *name, *coding;
+		const char *body;
+		size_t len;
+		int rc;
+		const char *text;
+	} rows[] = {
+		{ "none", NULL, BODY("hello\n"), 0, "hello\n" },
+		{ "identity", "identity", BODY("hello\n"), 0, "hello\n" },
+		{ "gzip", "gzip", BODY(GZIP), 0, "hello\n" },
+		{ "in capitals", "GZIP", BODY(GZIP), 0, "hello\n" },
+		{ "two, one behind the other", "gzip", BODY(GZIP GZIP), 0, "hello\nhello\n" },
+		{ "nothing at all", "gzip", BODY(""), 0, "" },
+		{ "cut in the header", "gzip", BODY("\x1f\x8b\x08"), SP_UNKNOWN_OUTCOME, "" },
+		{ "cut in the data", "gzip", BODY(GZIP_HEADER "\xcb\x48"), SP_UNKNOWN_OUTCOME,
+		  NULL },
+		{ "without its trailer", "gzip", BODY(GZIP_HEADER GZIP_DATA), SP_UNKNOWN_OUTCOME,
+		  "hello\n" },
+		{ "half a trailer", "gzip", BODY(GZIP_HEADER GZIP_DATA "\x20\x30\x3a"),
+		  SP_UNKNOWN_OUTCOME, "hello\n" },
+		{ "a wrong checksum", "gzip",
+		  BODY(GZIP_HEADER GZIP_DATA "\x21\x30\x3a\x36\x06\x00\x00\x00"), SP_PROTOCOL,
+		  NULL },
+		{ "a wrong length", "gzip",
+		  BODY(GZIP_HEADER GZIP_DATA "\x20\x30\x3a\x36\x07\x00\x00\x00"), SP_PROTOCOL,
+		  NULL },
+		{ "no gzip", "gzip", BODY("hello\n"), SP_PROTOCOL, "" },
+		{ "something behind it", "gzip", BODY(GZIP "junk"), SP_PROTOCOL, NULL },
+		{ "another coding", "br", BODY("hello\n"), SP_PROTOCOL, "" },
+		{ "two codings", "gzip, gzip", BODY("hello\n"), SP_PROTOCOL, "" },
+	};
+
+	for (size_t i = 0; i < 2 * SP_COUNT(rows); i++) {
+		size_t r = i / 2;
+		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+		struct sp_buf body SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+		struct answer script[2] = { { 0 } };
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_http_stream stream;
+		struct sp_transport transport;
+		struct server server;
+		int rc;
+
+		sp_buf_addf(&text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s%s%s\r\n",
+			    rows[r].len, rows[r].coding ? "Content-Encoding: " : "",
+			    rows[r].coding ? rows[r].coding : "", rows[r].coding ? "\r\n" : "");
+		sp_buf_add(&text, rows[r].body, rows[r].len);
+		script[0] = (struct answer){ .text = text.data, .len = text.len, .trickle = i % 2 };
+		start(&server, false, script);
+		transport = open_transport(&server, false);
+		rc = ask(&transport, "GET", "http://localhost/x", NULL, &stream, &err);
+		cr_assert_eq(rc, 0, "%s: %s", rows[r].name, err.message);
+		/* A reader of three bytes at a time is told the same. */
+		rc = read_all(&stream, &body, i % 2 ? 3 : 100, &err);
+		cr_expect(rc == rows[r].rc &&
+				  (!rows[r].text || !strcmp(sp_buf_str(&body), rows[r].text)),
+			  "%s: %s and `%s` expected, got %s (%s) and `%s`", rows[r].name,
+			  sp_code_name(rows[r].rc), rows[r].text ? rows[r].text : "",
+			  sp_code_name(rc), err.message, sp_buf_str(&body));
+		stream.ops->close(stream.self);
+		transport.ops->close(transport.self);
+		stop(&server);
+		cr_expect_not_null(strstr(sp_buf_str(&server.requests), "Accept-Encoding: gzip\r\n"));
+		sp_buf_done(&server.requests);
+	}
 }

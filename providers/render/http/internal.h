@@ -32,6 +32,8 @@ struct http_slot {
 	unsigned char window[HTTP_WINDOW];
 };
 
+struct http_gunzip;
+
 struct http_transport {
 	pthread_mutex_t lock;
 	/* Last in, first out: the warmest connection is used first. */
@@ -47,6 +49,9 @@ struct http_stream {
 	struct http_transport *transport;
 	struct http_slot *slot;
 	struct curl_slist *headers;
+	/* Undoes the body's coding; NULL: there is none, or it is not known yet. */
+	struct http_gunzip *gunzip;
+	bool coding_known;
 	struct sp_cancel *cancel;
 	uint32_t idle_timeout_ms;
 	uint64_t last_byte;
@@ -74,6 +79,18 @@ void http_slot_free(struct http_slot *slot);
 /* Checks a request and sets the easy handle up for it. SP_INVALID, SP_INTERNAL. */
 int http_request_setup(struct http_stream *stream, const struct sp_http_request *request,
 		       struct sp_error *err);
+
+/* A decoder for this Content-Encoding; NULL for none. SP_PROTOCOL for any but gzip. */
+int http_gunzip_new(const char *coding, struct http_gunzip **ret_gunzip, struct sp_error *err);
+void http_gunzip_free(struct http_gunzip *gunzip);
+/*
+ * Takes what it can of `in` and gives what it can; nothing taken and nothing given: it needs more.
+ * SP_PROTOCOL: not gzip, or a wrong checksum.
+ */
+int http_gunzip_step(struct http_gunzip *gunzip, const void *in, size_t len, size_t *ret_used,
+		     void *out, size_t max, size_t *ret_len, struct sp_error *err);
+/* Whether the body may end here. */
+bool http_gunzip_is_whole(const struct http_gunzip *gunzip);
 
 /* Turns the end of a failed exchange into a code of the contract. */
 int http_failure(const struct http_stream *stream, struct sp_error *err);

@@ -13,6 +13,8 @@
 #include <base/clock.h>
 
 #define CONNECT_TIMEOUT_MS 10000
+/* Most bytes that are given at once of a compressed answer. */
+#define GZIP_PIECE ((size_t)1 << 20)
 
 static int check_cancels(struct http_stream *stream, struct sp_cancel *cancel, struct sp_error *err)
 {
@@ -130,6 +132,58 @@ static const char *stream_header(void *self, const char *name)
 	return header->value;
 }
 
+static void consume(struct http_stream *stream, size_t len)
+{
+	stream->head += len;
+	stream->len -= len;
+	if (!stream->len)
+		stream->head = 0;
+}
+
+static int read_plain(struct http_stream *stream, void *buffer, size_t max, size_t *ret_len,
+		      struct sp_cancel *cancel, struct sp_error *err)
+{
+	int rc = drive(stream, true, cancel, err);
+
+	if (rc)
+		return rc;
+	if (max > stream->len)
+		max = stream->len;
+	memcpy(buffer, stream->slot->window + stream->head, max);
+	consume(stream, max);
+	*ret_len = max;
+	return 0;
+}
+
+static int read_gzip(struct http_stream *stream, void *buffer, size_t max, size_t *ret_len,
+		     struct sp_cancel *cancel, struct sp_error *err)
+{
+	for (;;) {
+		size_t used, n;
+		int rc = http_gunzip_step(stream->gunzip, stream->slot->window + stream->head,
+					  stream->len, &used, buffer, max, &n, err);
+
+		if (rc)
+			return rc;
+		consume(stream, used);
+		if (n) {
+			*ret_len = n;
+			return 0;
+		}
+		if (stream->len)
+			continue;
+		rc = drive(stream, true, cancel, err);
+		if (rc)
+			return rc;
+		if (!stream->len)
+			break;
+	}
+	if (!http_gunzip_is_whole(stream->gunzip))
+		return sp_error_set(err, SP_UNKNOWN_OUTCOME, "the compressed answer was cut off");
+	*ret_len = 0;
+	return 0;
+}
+
 static int stream_read(void *self, void *buffer, size_t max, size_t *ret_len,
 		       struct sp_cancel *cancel, struct sp_error *err)
 {
@@ -138,18 +192,18 @@ static int stream_read(void *self, void *buffer, size_t max, size_t *ret_len,
 
 	if (!max)
 		return sp_error_set(err, SP_INVALID, "no room to read into");
-	rc = drive(stream, true, cancel, err);
-	if (rc)
-		return rc;
-	if (max > stream->len)
-		max = stream->len;
-	memcpy(buffer, stream->slot->window + stream->head, max);
-	stream->head += max;
-	stream->len -= max;
-	if (!stream->len)
-		stream->head = 0;
-	*ret_len = max;
-	return 0;
+	if (!stream->coding_known) {
+		rc = http_gunzip_new(stream_header(stream, "Content-Encoding"), &stream->gunzip,
+				     err);
+		if (rc)
+			return rc;
+		stream->coding_known = true;
+	}
+	/* zlib counts in 32 bits. */
+	if (stream->gunzip)
+		return read_gzip(stream, buffer, max < GZIP_PIECE ? max : GZIP_PIECE, ret_len,
+				 cancel, err);
+	return read_plain(stream, buffer, max, ret_len, cancel, err);
 }
 
 static void stream_close(void *self)
@@ -161,6 +215,7 @@ static void stream_close(void *self)
 	curl_multi_remove_handle(stream->slot->multi, stream->slot->easy);
 	http_slot_put(stream->transport, stream->slot);
 	curl_slist_free_all(stream->headers);
+	http_gunzip_free(stream->gunzip);
 	sp_cancel_unref(stream->cancel);
 	free(stream);
 }
