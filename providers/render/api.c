@@ -43,7 +43,7 @@ int render_open_stream(struct render_core *core, const struct render_request *re
 		       struct sp_cancel *cancel, struct sp_http_stream *ret_stream,
 		       struct sp_error *err)
 {
-	struct sp_http_header headers[2];
+	struct sp_http_header headers[3];
 	struct sp_http_request http = SP_HTTP_REQUEST_INIT;
 
 	http.method = request->method;
@@ -55,6 +55,13 @@ int render_open_stream(struct render_core *core, const struct render_request *re
 		    (struct sp_http_header){"Content-Type", request->content_type};
 	if (request->accept)
 		headers[http.n_headers++] = (struct sp_http_header){"Accept", request->accept};
+	if (request->source) {
+		http.body_read = request->source->read;
+		http.body_arg = request->source->arg;
+		if (request->source->gzip)
+			headers[http.n_headers++] =
+			    (struct sp_http_header){"Content-Encoding", "gzip"};
+	}
 	http.body = request->body;
 	http.body_len = request->body_len;
 	http.idle_timeout_ms = RENDER_IDLE_MS;
@@ -128,7 +135,7 @@ int render_read_answer(struct sp_http_stream *stream, size_t max, struct sp_canc
 		return rc;
 	type = stream->ops->header(stream->self, "Content-Type");
 	answer.retry_after_ms = retry_after(stream->ops->header(stream->self, "Retry-After"));
-	answer.is_archive = starts_with(type, "application/x-tar");
+	answer.is_archive = starts_with(type, RENDER_ARCHIVE_TYPE);
 	answer.edge = is_edge_page(&answer, type,
 				   stream->ops->header(stream->self, "render-request-id") != NULL);
 	*ret_answer = answer;

@@ -78,6 +78,28 @@ struct render_request {
 	const char *accept;
 	const void *body;
 	size_t body_len;
+	/* NULL: `body` is sent. */
+	struct render_source *source;
+	/* What takes a body of success piece by piece; NULL: it is read whole. */
+	struct render_sink *sink;
+};
+
+/* A body that is made while it is sent. */
+struct render_source {
+	/* As body_read of a request; its words of trouble in `error`. */
+	int64_t (*read)(void *arg, void *buffer, size_t max);
+	/* Begins anew, for another try. */
+	int (*rewind)(void *arg, struct sp_error *err);
+	void *arg;
+	struct sp_error error;
+	bool gzip;
+};
+
+/* Takes the body of an answer whose status says success, to its orderly end. */
+struct render_sink {
+	int (*take)(void *arg, struct sp_http_stream *stream, struct sp_cancel *cancel,
+		    struct sp_error *err);
+	void *arg;
 };
 
 /* What came back: status, and the body as far as it was read. */
@@ -89,6 +111,9 @@ struct render_answer {
 	bool is_archive;
 	struct sp_bytes body;
 };
+
+/* Names the type that means a folder. */
+#define RENDER_ARCHIVE_TYPE "application/x-tar"
 
 void render_answer_done(struct render_answer *answer);
 /* Opens an exchange with the provider's standing options. */
@@ -281,6 +306,11 @@ int render_shell(struct render_core *core, const char *id, const char *text, siz
 		 struct sp_cancel *cancel, struct sp_exec_result *ret_result, struct sp_error *err);
 
 /* ---- transfer.c: files ---- */
+
+/* One upload or download with its token, tried again where that helps. */
+int render_transfer(struct render_core *core, const char *id, const char *operation,
+		    const char *path, struct render_request *request, struct sp_cancel *cancel,
+		    struct render_answer *ret_answer, struct sp_error *err);
 
 int render_upload(struct render_core *core, const char *id, const char *path, const void *data,
 		  size_t len, struct sp_cancel *cancel, struct sp_error *err);

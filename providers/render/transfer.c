@@ -17,6 +17,31 @@ static bool is_file_not_found(const struct render_answer *answer)
 	return code && !strcmp(code, "file_not_found");
 }
 
+/* Sends the request; an answer of success goes to the sink if there is one. */
+static int exchange(struct render_core *core, const struct render_request *request,
+		    struct sp_cancel *cancel, struct render_answer *ret_answer,
+		    struct sp_error *err)
+{
+	struct sp_http_stream stream;
+	int rc = 0;
+
+	if (request->source)
+		rc = request->source->rewind(request->source->arg, err);
+	if (!rc)
+		rc = render_open_stream(core, request, cancel, &stream, err);
+	if (rc && request->source && request->source->error.code && err)
+		*err = request->source->error;
+	if (rc)
+		return rc;
+	ret_answer->status = stream.ops->status(stream.self);
+	if (request->sink && ret_answer->status / 100 == 2)
+		rc = request->sink->take(request->sink->arg, &stream, cancel, err);
+	else
+		rc = render_read_answer(&stream, RENDER_FILE_MAX, cancel, ret_answer, err);
+	stream.ops->close(stream.self);
+	return rc;
+}
+
 /* One try. `*ret_again` when the sandbox was only starting. */
 static int transfer_once(struct render_core *core, const char *id, const char *operation,
 			 const char *path, struct render_request *request, struct sp_cancel *cancel,
@@ -30,7 +55,7 @@ static int transfer_once(struct render_core *core, const char *id, const char *o
 		return rc;
 	request->url = grant.uri;
 	request->bearer = grant.token;
-	rc = render_exchange(core, request, RENDER_FILE_MAX, cancel, &answer, err);
+	rc = exchange(core, request, cancel, &answer, err);
 	if (rc)
 		return rc;
 	if (answer.status / 100 == 2) {
@@ -38,7 +63,8 @@ static int transfer_once(struct render_core *core, const char *id, const char *o
 		answer.body = (struct sp_bytes)SP_BYTES_INIT;
 		return 0;
 	}
-	rc = render_status_error(&answer, request->body ? "upload a file" : "download a file", err);
+	rc = render_status_error(
+	    &answer, strcmp(request->method, "GET") ? "upload a file" : "download a file", err);
 	if (is_file_not_found(&answer))
 		return rc;
 	if (answer.status == 429 && answer.retry_after_ms >= 0 &&
@@ -50,7 +76,7 @@ static int transfer_once(struct render_core *core, const char *id, const char *o
 	return rc;
 }
 
-static int transfer(struct render_core *core, const char *id, const char *operation,
+int render_transfer(struct render_core *core, const char *id, const char *operation,
 		    const char *path, struct render_request *request, struct sp_cancel *cancel,
 		    struct render_answer *ret_answer, struct sp_error *err)
 {
@@ -81,7 +107,7 @@ int render_upload(struct render_core *core, const char *id, const char *path, co
 					 .body = len ? data : "",
 					 .body_len = len};
 
-	return transfer(core, id, "files/upload", path, &request, cancel, &answer, err);
+	return render_transfer(core, id, "files/upload", path, &request, cancel, &answer, err);
 }
 
 int render_download(struct render_core *core, const char *id, const char *path,
@@ -90,7 +116,7 @@ int render_download(struct render_core *core, const char *id, const char *path,
 {
 	struct render_answer answer SP_CLEANUP(render_answer_done) = {0};
 	struct render_request request = {.method = "GET"};
-	int rc = transfer(core, id, "files/download", path, &request, cancel, &answer, err);
+	int rc = render_transfer(core, id, "files/download", path, &request, cancel, &answer, err);
 
 	if (rc)
 		return rc;

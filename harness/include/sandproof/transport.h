@@ -36,6 +36,13 @@ struct sp_http_request {
 	/* Body bytes; NULL with body_len 0 is an empty body (Content-Length: 0). */
 	const void *body;
 	size_t body_len;
+	/*
+	 * Instead of `body`, when it is not NULL: gives the next bytes of a body of unknown length,
+	 * at most `max` of them; 0 ends it, a negative code gives up (open answers SP_ABORTED or
+	 * what it set). Called by the thread that opens the stream, so it must not wait for long.
+	 */
+	int64_t (*body_read)(void *arg, void *buffer, size_t max);
+	void *body_arg;
 	/* Milliseconds without a single byte after which the exchange is SP_TIMED_OUT; 0: none. */
 	uint32_t idle_timeout_ms;
 	struct sp_cancel *cancel;

@@ -19,6 +19,9 @@ int http_failure(const struct http_stream *stream, struct sp_error *err)
 {
 	const char *text = stream->text[0] ? stream->text : curl_easy_strerror(stream->result);
 
+	if (stream->body_error)
+		return sp_error_set(err, (enum sp_code)stream->body_error,
+				    "the body that was to be sent ended early");
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].curl == stream->result)
 			return sp_error_set(err, codes[i].code, "%s", text);

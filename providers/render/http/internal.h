@@ -62,6 +62,11 @@ struct http_stream {
 	 * connection. */
 	unsigned sends;
 	bool repeatable;
+	/* Where a body comes from piece by piece; NULL: nowhere. */
+	int64_t (*body_read)(void *arg, void *buffer, size_t max);
+	void *body_arg;
+	/* It gave up with this code, or 0. */
+	int body_error;
 	bool is_get;
 	bool answered;
 	bool paused;

@@ -182,13 +182,42 @@ static CURLcode set_policy(const struct http_transport *transport, CURL *easy)
 	return rc;
 }
 
-static CURLcode set_body(const struct http_stream *stream, CURL *easy,
+static size_t give_body(char *buffer, size_t size, size_t n, void *arg)
+{
+	struct http_stream *stream = arg;
+	int64_t len = stream->body_read(stream->body_arg, buffer, size * n);
+
+	stream->last_byte = sp_now();
+	if (len >= 0)
+		return (size_t)len;
+	stream->body_error = (int)len;
+	return CURL_READFUNC_ABORT;
+}
+
+/* In chunks, since nobody knows its length. */
+static CURLcode set_body_reader(struct http_stream *stream, CURL *easy,
+				const struct sp_http_request *request)
+{
+	CURLcode rc = CURLE_OK;
+
+	stream->body_read = request->body_read;
+	stream->body_arg = request->body_arg;
+	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_READDATA, stream);
+	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+	return rc;
+}
+
+static CURLcode set_body(struct http_stream *stream, CURL *easy,
 			 const struct sp_http_request *request)
 {
 	CURLcode rc = CURLE_OK;
 
 	if (stream->is_get)
 		return CURLE_OK;
+	if (request->body_read)
+		return set_body_reader(stream, easy, request);
 	/* An empty one is an explicit Content-Length: 0. */
 	rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	rc =
@@ -232,7 +261,7 @@ int http_request_setup(struct http_stream *stream, const struct sp_http_request 
 		return rc;
 	stream->is_get = !strcmp(request->method, "GET");
 	stream->repeatable = stream->is_get;
-	if (stream->is_get && request->body_len)
+	if (stream->is_get && (request->body_len || request->body_read))
 		return sp_error_set(err, SP_INVALID, "a GET has no body");
 	rc = add_headers(stream, request, err);
 	if (rc)
