@@ -60,7 +60,7 @@ static const struct row mints[] = {
 	{ "another method", { SAYS(GRANT("\"" TOKEN "\"", URI, "\"PUT\"")), END }, SP_PROTOCOL,
 	  "method PUT", 1 },
 	{ "another host",
-	  { SAYS(GRANT("\"" TOKEN "\"", "\"https://sandbox.evil.example/runs\"", "\"POST\"")), END },
+	  { SAYS(GRANT("\"" TOKEN "\"", "\"https://sandbox.evil.example/\"", "\"POST\"")), END },
 	  SP_PROTOCOL, "the token was not sent", 1 },
 	{ "a host that looks like it",
 	  { SAYS(GRANT("\"" TOKEN "\"", "\"https://x.sandbox.onrender.com.evil.example/\"",
@@ -152,7 +152,7 @@ static const struct row streams[] = {
 	  "ended without an exit", 2 },
 	{ "an early end in a chunk",
 	  { SAYS(GRANTED),
-	    SAYS(HEAD("200 OK", "text/event-stream", "Transfer-Encoding: chunked\r\n") "40\r\nevent"),
+	    SAYS(HEAD("200 OK", "text/event-stream", "Transfer-Encoding: chunked\r\n") "40\r\ne"),
 	    END },
 	  SP_UNKNOWN_OUTCOME, "cut off", 2 },
 	{ "a chunk without a length",
@@ -167,7 +167,7 @@ static const struct row streams[] = {
 	  SP_UNKNOWN_OUTCOME, "status 408", 2 },
 	{ "lines that end in two ways, comments, fields of no interest, data in two lines",
 	  { SAYS(GRANTED),
-	    SAYS(STREAM(": keep-alive\r\n\r\nid: 7\r\nevent:output\r\ndata:{\"stream\":\"stdout\",\n"
+	    SAYS(STREAM(": alive\r\n\r\nid: 7\r\nevent:output\r\ndata:{\"stream\":\"stdout\",\n"
 			"data:\"data\":\"hi\"}\r\n\r\nretry: 1\n" EXIT("0"))),
 	    END },
 	  0, "hi", 2 },
@@ -191,8 +191,8 @@ static const struct row streams[] = {
 	  { SAYS(GRANTED),
 	    { .text = STREAM("event: output\n"),
 	      .close = true,
-	      .endless = "data: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
-			 "data: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n" },
+	      .endless = "data: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd\n"
+			 "data: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab\n" },
 	    END },
 	  SP_PROTOCOL, "over 67108864 bytes", 2 },
 };
@@ -209,7 +209,8 @@ static size_t check_bearers(const char *what, char *log)
 		if (end)
 			*end = '\0';
 		log = end ? end + 6 : NULL;
-		bool api = strstr(request, " /v1/") && strstr(request, " /v1/") < strchr(request, '\r');
+		const char *path = strstr(request, " /v1/");
+		bool api = path && path < strchr(request, '\r');
 
 		cr_expect(api == (strstr(request, "Bearer " KEY "\r\n") != NULL) &&
 				  !api == (strstr(request, "Bearer " TOKEN "\r\n") != NULL),

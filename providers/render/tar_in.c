@@ -238,14 +238,22 @@ static int add_hard_link(struct tar_in *in, int parent, const char *last, const 
 	return from < 0 || linkat(from, from_last, parent, last, 0) ? failed(in, name) : 0;
 }
 
+/* As bytes; in UTF-8 where the archive says so and our locale has no say in it. */
+static const char *name_of(struct archive_entry *entry)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	return name ? name : archive_entry_pathname_utf8(entry);
+}
+
 static int add_entry(struct tar_in *in, struct archive_entry *entry)
 {
-	char *name SP_FREE = clean_name(archive_entry_pathname(entry));
+	char *name SP_FREE = clean_name(name_of(entry));
 	const char *last;
 	int parent SP_CLOSE = -1;
 
 	if (!name)
-		return hostile(in, archive_entry_pathname(entry), "a name outside of the folder");
+		return hostile(in, name_of(entry), "a name outside of the folder");
 	if (++in->entries > ENTRIES_MAX)
 		return hostile(in, name, "and with it more than a million entries");
 	if (!*name)
@@ -277,7 +285,8 @@ static int read_entries(struct tar_in *in)
 	la_int64_t before = 0;
 	int rc;
 
-	while (!(rc = archive_read_next_header(in->tar, &entry))) {
+	/* A warning is about an alphabet. */
+	while (!(rc = archive_read_next_header(in->tar, &entry)) || rc == ARCHIVE_WARN) {
 		int added = add_entry(in, entry);
 
 		if (added)

@@ -74,7 +74,8 @@ static int begin(void *arg, struct sp_error *err)
 	if (!out->entry || !out->disk || !out->tar)
 		return sp_error_set(err, SP_INTERNAL, "no memory for an archive");
 	archive_read_disk_set_symlink_physical(out->disk);
-	archive_write_set_format_pax_restricted(out->tar);
+	/* Names are bytes in this one; the newer formats want to know their alphabet. */
+	archive_write_set_format_gnutar(out->tar);
 	archive_write_add_filter_gzip(out->tar);
 	archive_write_set_bytes_in_last_block(out->tar, 1);
 	rc = archive_write_open(out->tar, out, NULL, on_write, NULL) ? broken(out, out->tar)

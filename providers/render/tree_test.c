@@ -274,3 +274,33 @@ Test(tree, a_file_is_no_folder)
 		  sp_code_name(rc), err.message);
 	place_close(&place, "a file");
 }
+
+/* An archive that says its names are UTF-8, whatever the alphabet of our locale. */
+Test(tree, names_in_utf8)
+{
+	static const char name[] = "w\xc3\xb6rd";
+	/* A header of records for the next entry, and that entry. */
+	static const char record[] = "14 path=w\xc3\xb6rd\n";
+	const struct entry entries[] = {{"x", AE_IFREG, record, false},
+					{"plain", AE_IFREG, "text", false},
+					{NULL, 0, NULL, false}};
+	struct sp_buf tar SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(1 << 20);
+	struct sp_error err = SP_ERROR_INIT;
+	struct place place;
+	char path[192];
+	unsigned sum = 0;
+
+	make_tar(entries, &tar);
+	/* The type of the first entry, and its checksum anew. */
+	tar.data[156] = 'x';
+	memset(tar.data + 148, ' ', 8);
+	for (int i = 0; i < 512; i++)
+		sum += (unsigned char)tar.data[i];
+	snprintf(tar.data + 148, 8, "%06o", sum);
+	place_open(&place);
+	int rc = fetch(HEAD, tar.data, tar.len, place.in, &err);
+
+	snprintf(path, sizeof(path), "%s/%s", place.in, name);
+	cr_expect(!rc && !access(path, F_OK), "%s: %s", sp_code_name(rc), err.message);
+	place_close(&place, "UTF-8");
+}

@@ -543,7 +543,8 @@ Test(http, gzip_is_undone_and_has_to_be_whole)
 		stream.ops->close(stream.self);
 		transport.ops->close(transport.self);
 		stop(&server);
-		cr_expect_not_null(strstr(sp_buf_str(&server.requests), "Accept-Encoding: gzip\r\n"));
+		cr_expect_not_null(
+		    strstr(sp_buf_str(&server.requests), "Accept-Encoding: gzip\r\n"));
 		sp_buf_done(&server.requests);
 	}
 }

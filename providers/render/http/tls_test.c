@@ -152,7 +152,7 @@ Test(tls, only_what_is_verified_gets_anything)
 {
 	static const struct {
 		const char *what;
-		/* Name in the certificate, its validity, who signed it: the authority, another, itself. */
+		/* Name in the certificate, its validity, and who signed it. */
 		const char *name;
 		long from, to;
 		enum { OURS, ANOTHER, ITSELF } by;

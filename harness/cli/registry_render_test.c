@@ -5,10 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,8 @@
 #include <base/files.h>
 #include <base/json.h>
 #include <control/control.h>
+#include <providers/render/render.h>
+#include <providers/render/tree.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
 #define OUTPUT_MAX (4 * 1024 * 1024)
@@ -376,4 +381,164 @@ Test(render, a_port_in_use)
 		  "exit 3 and one line expected, got %d\n%s%s", r.code, r.out, r.err);
 	sp_run_result_done(&r);
 	parrot_stop(&parrot);
+}
+
+/* ---- folders and files, there and back ---- */
+
+struct scene {
+	struct fake fake;
+	struct sp_provider provider;
+	struct sp_sandbox sandbox;
+	struct sp_control control;
+	char *folder;
+};
+
+static void scene_open(struct scene *s)
+{
+	struct sp_render_options options = SP_RENDER_OPTIONS_INIT;
+	struct sp_create_options create = SP_CREATE_OPTIONS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	*s = (struct scene){ .fake = fake_start() };
+	options.base_url = s->fake.base_url;
+	options.token = s->fake.key;
+	options.owner_id = s->fake.workspace;
+	options.poll_ms = 2;
+	cr_assert(!sp_tmp_dir("cli-tree-", &s->folder, &err) &&
+			  !sp_render_open(&options, &s->provider, &err) &&
+			  !s->provider.ops->create(s->provider.self, &create, &s->sandbox,
+						   &err) &&
+			  !sp_control_open(s->fake.control_url, s->fake.control_token,
+					   s->fake.workspace, &s->control, &err),
+		  "%s", err.message);
+}
+
+static void scene_close(struct scene *s)
+{
+	s->control.ops->close(s->control.self);
+	s->sandbox.ops->destroy(s->sandbox.self, NULL, NULL);
+	s->sandbox.ops->close(s->sandbox.self);
+	s->provider.ops->close(s->provider.self);
+	sp_remove_tree(s->folder);
+	free(s->folder);
+	fake_stop(&s->fake);
+}
+
+/* Runs a text of the shell in the scene's folder on this machine; it has to succeed. */
+static void shell(const struct scene *s, const char *text)
+{
+	const char *argv[] = { "bash", "-c", "cd \"$1\" && eval \"$2\"", "bash", s->folder, text,
+			       NULL };
+	struct sp_run_result r = { 0 };
+	struct sp_error err = SP_ERROR_INIT;
+
+	cr_assert(!sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, NULL, &r, &err), "%s", err.message);
+	cr_expect(r.code == 0, "%s: %d\n%s%s", text, r.code, r.out, r.err);
+	sp_run_result_done(&r);
+}
+
+Test(render, a_folder_goes_there_and_back)
+{
+	struct sp_error err = SP_ERROR_INIT;
+	struct scene s;
+	char from[128], to[128];
+
+	scene_open(&s);
+	shell(&s, "mkdir -p from/d/e from/empty to && printf text >from/d/f && : >from/none && "
+		  "head -c 3000000 /dev/urandom >from/large && chmod 750 from/d/f && "
+		  "ln -s d/f from/link && ln from/large from/again && mkfifo from/pipe && "
+		  "printf x >'from/d/e/wörd  \n line'");
+	snprintf(from, sizeof(from), "%s/from", s.folder);
+	snprintf(to, sizeof(to), "%s/to", s.folder);
+	/* The first try is refused by the rate: the archive is made a second time. */
+	cr_assert(!s.control.ops->fail(s.control.self, SP_STEP_UPLOAD, 1, SP_FAIL_RATE_LIMIT, 0,
+				       &err));
+	int rc = sp_render_send_tree(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/tree", from,
+				     NULL, &err);
+
+	cr_expect(!rc, "sending: %s", err.message);
+	rc = sp_render_fetch_tree(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/tree", to, NULL,
+				  &err);
+	cr_expect(!rc, "fetching: %s", err.message);
+	/* Neither the FIFO nor the identity of hard links goes along. */
+	shell(&s, "rm from/pipe && diff -r --no-dereference from to && "
+		  "[[ $(stat -c %a to/d/f) = 750 && $(stat -c %h to/large) = 1 ]]");
+	rc = sp_render_fetch_tree(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/tree", to, NULL,
+				  &err);
+	cr_expect(rc == SP_CONFLICT, "over what is there: conflict expected, got %s",
+		  sp_code_name(rc));
+	rc = sp_render_fetch_tree(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/none", to, NULL,
+				  &err);
+	cr_expect(rc == SP_NOT_FOUND, "no folder: not-found expected, got %s (%s)",
+		  sp_code_name(rc), err.message);
+	rc = sp_render_fetch_tree(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/tree/d/f", to,
+				  NULL, &err);
+	cr_expect(rc == SP_INVALID, "a file: invalid expected, got %s", sp_code_name(rc));
+	scene_close(&s);
+}
+
+static long peak_kb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+/* Memory does not grow with a file. */
+Test(render, a_large_file_is_streamed)
+{
+	enum { SIZE = 100 << 20 };
+	struct sp_error err = SP_ERROR_INIT;
+	int from = memfd_create("from", MFD_CLOEXEC), to = memfd_create("to", MFD_CLOEXEC);
+	char there = '-', back = '-';
+	struct scene s;
+
+	cr_assert(!ftruncate(from, SIZE) && pwrite(from, "x", 1, SIZE - 2) == 1);
+	scene_open(&s);
+	long before = peak_kb();
+	int rc = sp_render_send_file(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/large", from,
+				     NULL, &err);
+
+	cr_expect(!rc, "sending: %s", err.message);
+	rc = sp_render_fetch_file(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/large", to, NULL,
+				  &err);
+	cr_expect(!rc, "fetching: %s", err.message);
+	cr_expect(peak_kb() - before < 16 << 10, "%ld KB more than before", peak_kb() - before);
+	cr_expect(lseek(to, 0, SEEK_END) == SIZE && pread(to, &there, 1, SIZE - 2) == 1 &&
+			  pread(to, &back, 1, 5) == 1 && there == 'x' && !back,
+		  "%ld bytes, %d and %d", (long)lseek(to, 0, SEEK_END), there, back);
+	rc = sp_render_fetch_file(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp", to, NULL, &err);
+	cr_expect(rc == SP_INVALID, "a folder: invalid expected, got %s", sp_code_name(rc));
+	close(from);
+	close(to);
+	scene_close(&s);
+}
+
+static void *abort_it(void *cancel)
+{
+	sp_cancel_abort(cancel, "enough");
+	return NULL;
+}
+
+/* A body without an end: nothing but the cancel can have ended it. */
+Test(render, an_upload_can_be_cancelled_in_the_middle)
+{
+	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct sp_cancel *cancel = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+	pthread_t thread;
+	struct scene s;
+
+	scene_open(&s);
+	pthread_create(&thread, NULL, abort_it, cancel);
+	int rc = sp_render_send_file(&s.provider, sp_sandbox_id(&s.sandbox), "/tmp/endless", zeros,
+				     cancel, &err);
+
+	pthread_join(thread, NULL);
+	cr_expect(rc == SP_ABORTED && sp_cancel_refs(cancel) == 1, "aborted expected, got %s (%s)",
+		  sp_code_name(rc), err.message);
+	sp_cancel_unref(cancel);
+	close(zeros);
+	scene_close(&s);
 }
