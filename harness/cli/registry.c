@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/core_file.h>
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
@@ -284,6 +285,9 @@ struct cli_registry *cli_registry_new(const struct cli_registry_options *options
 		free(registry);
 		return NULL;
 	}
+	/* Workers as well: the key is in the environment of all of them. */
+	if (registry->spec.scheme == CLI_RENDER)
+		sp_no_core_file();
 	return registry;
 }
 

@@ -148,7 +148,13 @@ static int ask_tls(const struct tls_server *server, const char *ca_file, struct 
 
 TestSuite(tls, .timeout = 60);
 
-Test(tls, only_what_is_verified_gets_anything)
+/* A client that hangs up in a handshake breaks the server's pipe. */
+static void ignore_pipes(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}
+
+Test(tls, only_what_is_verified_gets_anything, .init = ignore_pipes)
 {
 	static const struct {
 		const char *what;
