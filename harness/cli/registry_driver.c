@@ -112,6 +112,16 @@ static int shared_folder(const struct cli_registry *registry, char **ret_path, s
 	return rc ? sp_error_set_errno(err, -rc, "%s cannot be made", *ret_path) : 0;
 }
 
+/* What it said on standard error explains more than how it ended. */
+static void add_last_words(struct sp_error *err)
+{
+	struct sp_error plain = *err;
+
+	if (*plain.detail)
+		sp_error_set(err, plain.code, "%s; its last words: %s", plain.message,
+			     plain.detail);
+}
+
 static struct cli_driver *start(struct cli_registry *registry, const char *text,
 				const char *workspace, struct sp_error *err)
 {
@@ -145,6 +155,8 @@ static struct cli_driver *start(struct cli_registry *registry, const char *text,
 		registry->drivers = entry;
 		return entry;
 	}
+	if (err)
+		add_last_words(err);
 	free(entry->spec);
 	free(entry);
 	return NULL;

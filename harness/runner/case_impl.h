@@ -85,6 +85,12 @@ void sp_case_done(struct sp_case *t);
 void sp_case_decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where where,
 		    const char *message);
 
+/*
+ * Makes the case a failure whatever it decided itself: its back end was at fault, and what the case
+ * noticed of it comes after the cause.
+ */
+void sp_case_blame(struct sp_case *t, const struct sp_error *cause);
+
 /* True when every need is met; else `ret_reason` says which is not. Tools are not looked at. */
 bool sp_needs_met(const struct sp_case_def *def, const struct sp_subject *subject,
 		  struct sp_buf *ret_reason);

@@ -77,6 +77,33 @@ static void decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where w
 		sp_guard_note(t->guard, "  expected %s, actual %s", expected, actual);
 }
 
+void sp_case_blame(struct sp_case *t, const struct sp_error *cause)
+{
+	const struct sp_where here = { t->def->file, t->def->line };
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
+	char *noticed = NULL;
+
+	sp_buf_adds(&text, cause->message);
+	if (*cause->detail)
+		sp_buf_addf(&text, "; its last words: %s", cause->detail);
+	pthread_mutex_lock(&t->lock);
+	/* What the case made of it is the consequence; the place stays where it was noticed. */
+	if (t->decided && t->verdict != SP_SKIP)
+		noticed = t->message;
+	else
+		free(t->message);
+	t->message = NULL;
+	t->where = noticed ? t->where : here;
+	if (noticed)
+		sp_buf_addf(&text, " (noticed as: %s)", noticed);
+	t->decided = true;
+	t->verdict = SP_FAIL;
+	t->message = steady(t, redacted_copy(t, sp_buf_str(&text), SP_MESSAGE_MAX));
+	pthread_mutex_unlock(&t->lock);
+	sp_guard_note(t->guard, "fail: %s", sp_buf_str(&text));
+	free(noticed);
+}
+
 void sp_case_decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where where,
 		    const char *message)
 {

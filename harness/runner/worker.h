@@ -91,6 +91,11 @@ void sp_worker_drop_shared(struct sp_worker *w, struct sp_opened *opened);
 bool sp_worker_reset(struct sp_worker *w, struct sp_opened *opened);
 /* Closes a subject with its shared sandbox; it is opened again when a case needs it. */
 void sp_worker_close_subject(struct sp_worker *w, struct sp_opened *opened);
+/*
+ * Opens a subject anew whose back end is gone: its handles are dropped, and the shared sandbox is
+ * removed through the new one.
+ */
+int sp_worker_reopen(struct sp_worker *w, struct sp_opened *opened, struct sp_error *err);
 /* Opens another instance of the subject. */
 int sp_worker_open(struct sp_worker *w, struct sp_opened *opened, struct sp_subject *ret_subject,
 		   struct sp_error *err);

@@ -94,7 +94,7 @@ static void remove_snapshots(struct sp_worker *w, struct sp_provider *provider)
 	while ((id = sp_guard_take_snapshot(w->guard))) {
 		if (sp_provider_snapshot_delete(provider, id, cancel, &err))
 			sp_worker_leak(w, w->case_id, "snapshot",
-				       "%s could not be deleted: %s: %s", id,
+				       "%s cannot be removed: %s: %s", id,
 				       sp_code_name(err.code), err.message);
 		else
 			sp_guard_deleted(w->guard, id);
@@ -116,6 +116,20 @@ static void remove_made(struct sp_case *t)
 	remove_snapshots(t->worker, provider);
 }
 
+/* Lays what the back end itself did wrong to the case. True when the subject has to be reopened. */
+static bool look_at_health(struct sp_case *t)
+{
+	struct sp_error cause = SP_ERROR_INIT;
+	bool gone = false, other;
+
+	if (t->opened->open && sp_subject_check(&t->opened->subject, &gone, &cause))
+		sp_case_blame(t, &cause);
+	for (struct sp_case_second *at = t->seconds; at; at = at->next)
+		if (sp_subject_check(&at->subject, &other, &cause))
+			sp_case_blame(t, &cause);
+	return gone;
+}
+
 static bool is_failure(const struct sp_case *t)
 {
 	return t->decided && t->verdict != SP_SKIP;
@@ -124,6 +138,7 @@ static bool is_failure(const struct sp_case *t)
 static void tear_down(struct sp_case *t)
 {
 	const char *pending = sp_guard_pending(t->guard);
+	bool gone = look_at_health(t);
 
 	if (pending) {
 		/*
@@ -137,6 +152,9 @@ static void tear_down(struct sp_case *t)
 	}
 	sp_peers_end(t);
 	sp_guard_drop_handles(t->guard);
+	/* Another one that knows the same ids removes what the case made. */
+	if (gone)
+		(void)sp_worker_reopen(t->worker, t->opened, &(struct sp_error)SP_ERROR_INIT);
 	remove_made(t);
 	sp_case_release(t);
 	/* A failure may have left anything in the shared sandbox. */
@@ -186,6 +204,9 @@ void sp_worker_run_case(struct sp_worker *w, uint64_t index, uint64_t limit_ms)
 	run_body(&t, limit_ms);
 	tell_phase(w, SP_PHASE_TEARDOWN);
 	tear_down(&t);
+	/* Removing is a part of the case, too. */
+	if (!w->retire)
+		(void)look_at_health(&t);
 	send_result(&t, index);
 	/* A pending call may still look at the case. */
 	if (!w->retire)

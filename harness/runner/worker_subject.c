@@ -54,10 +54,15 @@ static void tell_not_opened(struct sp_worker *w, struct sp_opened *opened,
 
 int sp_worker_open_subject(struct sp_worker *w, struct sp_opened *opened, struct sp_error *err)
 {
+	struct sp_error cause = SP_ERROR_INIT;
+	bool gone = false;
 	int rc;
 
-	if (opened->open)
-		return 0;
+	if (opened->open) {
+		if (sp_subject_check(&opened->subject, &gone, &cause))
+			sp_guard_note(w->guard, "between two cases: %s", cause.message);
+		return gone ? sp_worker_reopen(w, opened, err) : 0;
+	}
 	/* What it keeps open from here on is no leak. */
 	sp_leaks_absorb_begin(w->leaks);
 	rc = sp_worker_open(w, opened, &opened->subject, err);
@@ -70,6 +75,27 @@ int sp_worker_open_subject(struct sp_worker *w, struct sp_opened *opened, struct
 	if (!opened->was_open)
 		tell_opened(w, opened);
 	opened->was_open = true;
+	return 0;
+}
+
+int sp_worker_reopen(struct sp_worker *w, struct sp_opened *opened, struct sp_error *err)
+{
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
+	char *shared SP_FREE = SP_TAKE(opened->shared_id);
+	struct sp_error why = SP_ERROR_INIT;
+	int rc;
+
+	sp_sandbox_done(&opened->shared);
+	sp_subject_done(&opened->subject);
+	opened->open = false;
+	rc = sp_worker_open_subject(w, opened, err);
+	if (rc || !shared)
+		return rc;
+	free(sp_guard_take_named(w->guard, shared));
+	if (sp_provider_destroy(&opened->subject.provider, shared, cancel, &why))
+		sp_worker_stuck(w, shared, &why);
+	else
+		sp_guard_removed(w->guard, shared);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct sp_driver_options {
 	const char *shared_folder;
 	/* The caller's own part of a shared back end, or NULL. */
 	const char *workspace;
-	/* Milliseconds until `initialize` has to be answered; 0: 10,000. Attached: no limit. */
+	/* Milliseconds until `initialize` has to be answered; 0: 8,000. Attached: no limit. */
 	uint32_t start_ms;
 	/*
 	 * Milliseconds from the end of its input to TERM, and from TERM to KILL; 0: 2,000.

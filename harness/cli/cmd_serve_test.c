@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Drivers from outside: the whole program against good and bad ones, and against itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include <base/child.h>
+#include <base/cleanup.h>
+#include <base/clock.h>
+#include <base/files.h>
+
+#define PROGRAM SP_TEST_BIN_DIR "/sandproof"
+#define BAD "driver:" SP_SOURCE_DIR "/providers/driver/bad-driver "
+#define SERVED "driver:" PROGRAM " serve "
+#define OUTPUT_MAX (4 * 1024 * 1024)
+/* Limit that turns a hang into a failure. */
+#define LIMIT_MS 120000
+
+/* Results and traces go here. */
+static char *state;
+
+static void open_state(void)
+{
+	if (!sp_tmp_dir("serve-test-", &state, NULL))
+		setenv("XDG_STATE_HOME", state, 1);
+}
+
+static void close_state(void)
+{
+	if (state)
+		sp_remove_tree(state);
+	free(state);
+}
+
+TestSuite(serve, .init = open_state, .fini = close_state);
+
+static struct sp_run_result run(const char *const *argv)
+{
+	struct sp_run_result result = {0};
+	struct sp_cancel *limit = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
+	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
+	sp_cancel_unref(limit);
+	cr_expect_eq(rc, 0, "%s", err.message);
+	return result;
+}
+
+#define RUN(...) run((const char *const[]){PROGRAM, "run", __VA_ARGS__, NULL})
+
+/* How it goes wrong, and what the run says of it. */
+static const struct {
+	const char *fault, *before, *after;
+} bad[] = {
+    {"banner", "Welcome to my driver", "Welcome to my driver"},
+    {"wrong-id", "which nobody asked", "which nobody asked"},
+    {"half", "in the middle of a line", "in the middle of a line"},
+    {"utf8", "not valid UTF-8", "not valid UTF-8"},
+    {"nul", "an escaped NUL", "an escaped NUL"},
+    {"close-stdin", "closed its standard input", "closed its standard input"},
+    {"flood-banner", "its last words: ", "its last words: "},
+    {"exit-0", "ended with exit code 0", "ended with exit code 0"},
+    {"exit-3", "its last words: out of cheese", "its last words: out of cheese"},
+    {"violation", "lacks the member", "an own key is undefined"},
+};
+
+Test(serve, a_bad_driver_is_an_error_before_initialize_and_a_failure_after_it)
+{
+	for (size_t i = 0; i < SP_COUNT(bad) * 2; i++) {
+		const char *fault = bad[i / 2].fault;
+		bool after = i % 2;
+		const char *says = after ? bad[i / 2].after : bad[i / 2].before;
+		struct sp_run_result result;
+		char spec[512];
+
+		snprintf(spec, sizeof(spec), BAD "%s %s", fault, after ? "after" : "before");
+		/* Two cases on one worker: the second one has a driver of its own again. */
+		result = RUN("--provider", spec, "--case", "exec.code.passes-through", "--case",
+			     "exec.code.no-program", "--jobs", "1");
+		cr_expect_eq(result.code, after ? 1 : 3, "%s: exit %d: %s", spec, result.code,
+			     result.out);
+		cr_expect(result.out && strstr(result.out, says), "%s: no \"%s\" in %s", spec, says,
+			  result.out);
+		cr_expect(result.out && strstr(result.out, "0 passed, 2 failed"), "%s: %s", spec,
+			  result.out);
+		sp_run_result_done(&result);
+	}
+}
+
+Test(serve, a_driver_that_is_silent_in_a_case_fails_it)
+{
+	struct sp_run_result result =
+	    RUN("--provider", BAD "silent after", "--case", "exec.code.no-program", "--option",
+		"case_deadline_ms=500");
+
+	cr_expect_eq(result.code, 1, "%s", result.out);
+	cr_expect(strstr(result.out, "passed inside sandbox.exec"), "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+Test(serve, a_snapshot_that_nobody_can_delete_is_a_leak)
+{
+	struct sp_run_result result = RUN("--provider", BAD "none after", "--case",
+					  "snapshot.label.*", "--case", "snapshot.take.round-trip");
+
+	cr_expect(strstr(result.out, "snap-1 cannot be removed: unsupported"), "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+/* What the smallest driver has, works; what it lacks is told by its name. */
+Test(serve, sixty_lines_of_bash_are_a_driver)
+{
+	static const char spec[] = "driver:" SP_SOURCE_DIR "/providers/driver/examples/exec.bash";
+	struct sp_run_result result;
+
+	result = RUN("--provider", spec, "--case", "exec.code.no-program", "--case",
+		     "exec.code.is-final", "--case", "exec.code.syntax-error", "--case",
+		     "exec.cwd.missing", "--case", "exec.env.refused-names");
+	cr_expect(result.code == 0 && strstr(result.out, "5 passed"), "%s", result.out);
+	sp_run_result_done(&result);
+	result = RUN("--provider", spec, "--case", "fs.write.parents", "--case", "exec.spawn.*");
+	cr_expect_eq(result.code, 1);
+	cr_expect(strstr(result.out, "bash-exec has no fs/write"), "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+/* The same cases pass through the protocol as without it. */
+Test(serve, what_is_served_passes_as_it_does_in_place)
+{
+	static const struct {
+		const char *kind, *served, *direct, *cases[2];
+	} rows[] = {
+	    {"--provider", SERVED "--provider local", "local", {"lifecycle.*", "fs.*"}},
+	    {"--provider", SERVED "--provider local:poll", "local:poll", {"exec.*", "lifecycle.*"}},
+	    {"--provider",
+	     SERVED "--provider bash",
+	     "bash",
+	     {"snapshot.take.*", "lifecycle.resume.*"}},
+	    {"--store", SERVED "--store memory", "memory", {"store.*", "lock.*"}},
+	    {"--store", SERVED "--store sqlite", "sqlite", {"store.reopen.*", "lock.*"}},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_run_result result = RUN(rows[i].kind, rows[i].served, "--case",
+						  rows[i].cases[0], "--case", rows[i].cases[1]);
+
+		cr_expect_eq(result.code, 0, "%s: %s", rows[i].served, result.out);
+		cr_expect_not(strstr(result.out, "\n0 passed"), "%s", result.out);
+		sp_run_result_done(&result);
+	}
+}
+
+/* Attached: one worker, no deadline; each instance is a connection. */
+Test(serve, a_socket_is_as_good_as_a_pipe)
+{
+	struct sp_child server = SP_CHILD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	struct sp_run_result result;
+	char *at SP_FREE = NULL, *spec SP_FREE = NULL;
+	char line[256] = "";
+
+	cr_assert(asprintf(&at, "unix:%s/s", state) > 0 &&
+		  asprintf(&spec, "driver+unix:%s/s", state) > 0);
+	server.argv =
+	    (const char *const[]){PROGRAM, "serve", "--provider", "local", "--listen", at, NULL};
+	server.out = SP_CHILD_PIPE;
+	cr_assert_eq(sp_child_start(&server, &err), 0, "%s", err.message);
+	/* It says where it listens once it does. */
+	cr_expect(read(server.out, line, sizeof(line) - 1) > 0 && strstr(line, spec), "%s", line);
+	result = RUN("--provider", spec, "--suite", "lifecycle");
+	cr_expect(result.code == 0 && strstr(result.out, "1 job"), "%s", result.out);
+	sp_run_result_done(&result);
+	sp_child_done(&server);
+}
+
+/* A trace keeps to the schema and holds no secret. */
+Test(serve, a_real_dialogue_keeps_to_the_schema)
+{
+	struct sp_run_result result;
+	struct sp_bytes text = SP_BYTES_INIT;
+	char *results SP_FREE = NULL, *trace SP_FREE = NULL;
+
+	cr_assert(asprintf(&results, "%s/r", state) > 0 &&
+		  asprintf(&trace, "%s/r.trace", state) > 0);
+	result =
+	    RUN("--provider", SERVED "--provider local", "--store", SERVED "--store memory",
+		"--case", "env.set.*", "--case", "fs.list.*", "--case", "store.value.*", "--case",
+		"lock.hold.*", "--case", "kill.exit.*", "--trace", "--results", results);
+	cr_expect_eq(result.code, 0, "%s", result.out);
+	cr_expect(strstr(result.out, trace), "the trace is named: %s", result.out);
+	sp_run_result_done(&result);
+	cr_expect_eq(sp_read_file(trace, 64 * 1024 * 1024, &text, NULL), 0);
+	cr_expect(text.len && memmem(text.data, text.len, "[redacted]", 10), "secrets are masked");
+	sp_bytes_done(&text);
+	result = run((const char *const[]){SP_SOURCE_DIR "/providers/driver/check-dialogue", trace,
+					   SP_SOURCE_DIR "/providers/driver/PROTOCOL.md", NULL});
+	cr_expect(result.code == 0 && strstr(result.out, " 0 broken"), "%s%s", result.out,
+		  result.err);
+	sp_run_result_done(&result);
+}
