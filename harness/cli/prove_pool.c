@@ -20,6 +20,12 @@
 #include <runner/runner.h>
 
 #define MAX_LOG (16 * 1024 * 1024)
+/*
+ * A run of some cases that goes on for this long waits for a hang to end, and leaves its place to
+ * another; beyond so many times the jobs nothing is begun.
+ */
+#define IDLE_NS (3 * SP_SECOND)
+#define MAX_FACTOR 4
 /* What a run may say in one line that is quoted. */
 #define MAX_TROUBLE 300
 
@@ -156,9 +162,21 @@ static bool take_next(struct pool *pool, struct job *job)
 	return job->defect || job->healthy;
 }
 
+/* Runs that are taken to compute. */
+static size_t busy(const struct pool *pool)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->n_running; i++)
+		n += pool->running[i].healthy || sp_now() - pool->running[i].begun < IDLE_NS;
+	return n;
+}
+
 static int fill(struct pool *pool, struct sp_error *err)
 {
-	while (pool->n_running < pool->prove->jobs && !pool->prove->interrupted) {
+	while (busy(pool) < pool->prove->jobs &&
+	       pool->n_running < MAX_FACTOR * (size_t)pool->prove->jobs &&
+	       !pool->prove->interrupted) {
 		struct job *job = &pool->running[pool->n_running];
 		int rc;
 
@@ -269,7 +287,7 @@ static void interrupt(struct pool *pool)
 
 static int loop(struct pool *pool, struct sp_error *err)
 {
-	struct pollfd *fds SP_FREE = calloc(pool->prove->jobs + 1, sizeof(*fds));
+	struct pollfd *fds SP_FREE = calloc(MAX_FACTOR * pool->prove->jobs + 1, sizeof(*fds));
 	int rc;
 
 	if (!fds)
@@ -283,7 +301,8 @@ static int loop(struct pool *pool, struct sp_error *err)
 		for (; n < pool->n_running; n++)
 			fds[n] = (struct pollfd){ pool->running[n].child.pidfd, POLLIN, 0 };
 		fds[n] = (struct pollfd){ pool->signals, POLLIN, 0 };
-		if (poll(fds, n + 1, -1) < 0 && errno != EINTR)
+		/* Looks again who is idle. */
+		if (poll(fds, n + 1, 1000) < 0 && errno != EINTR)
 			return sp_error_set_errno(err, errno, "cannot wait for runs");
 		if (fds[n].revents)
 			interrupt(pool);
@@ -303,7 +322,7 @@ int prove_pool(struct prove *prove, struct sp_error *err)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	pool.signals = signalfd(-1, &set, SFD_CLOEXEC);
-	pool.running = calloc(prove->jobs, sizeof(*pool.running));
+	pool.running = calloc(MAX_FACTOR * (size_t)prove->jobs, sizeof(*pool.running));
 	pool.again = calloc(prove->n_defects + 1, sizeof(*pool.again));
 	if (pool.signals < 0 || !pool.running || !pool.again)
 		rc = sp_error_set(err, SP_INTERNAL, "out of memory or descriptors");

@@ -377,27 +377,34 @@ static void add_hex(const struct redact_secret *secret, unsigned char pairs[REDA
 	}
 }
 
-static bool is_sextet(const struct redact_secret *secret, size_t shift, size_t bit, int c)
+/* Six bits of an encoding and which of them are the secret's. */
+struct sextet {
+	int want, mask;
+};
+
+static bool is_sextet(const struct sextet *sextet, int c)
 {
-	int mask, want = base64_want(secret, shift, bit, &mask);
 	int got = base64_value((unsigned char)c);
 
-	return got >= 0 && (got & mask) == want;
+	return got >= 0 && (got & sextet->mask) == sextet->want;
 }
 
 static void add_base64(const struct redact_secret *secret, unsigned char pairs[REDACT_PAIRS])
 {
 	for (size_t shift = 0; shift < 3; shift++) {
 		size_t bit = shift * 8 / 6 * 6;
+		struct sextet first, second;
 
+		first.want = base64_want(secret, shift, bit, &first.mask);
+		second.want = base64_want(secret, shift, bit + 6, &second.mask);
 		for (int a = 0; a < 256; a++) {
-			if (!is_sextet(secret, shift, bit, a))
+			if (!is_sextet(&first, a))
 				continue;
 			/* base64(1) may break the line here. */
 			add_pair(pairs, a, '\n');
 			add_pair(pairs, a, '\r');
 			for (int b = 0; b < 256; b++)
-				if (is_sextet(secret, shift, bit + 6, b))
+				if (is_sextet(&second, b))
 					add_pair(pairs, a, b);
 		}
 	}
