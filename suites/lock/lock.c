@@ -275,7 +275,7 @@ static const struct sp_case_def cases[] = {
 	.requirement =
 	    "A waiter that is killed takes nothing from the holder and is never given the lock.",
 	.rationale = "A dead waiter was served and held the lock for ever.",
-	.detection = "kill -9 of a waiting process; the holder keeps the lock, and after the "
+	.detection = "kill -9 of waiting processes; the holder keeps the lock, and after the "
 		     "release it can be taken.",
 	.run = lock_crash_waiter,
     },

@@ -315,30 +315,43 @@ void lock_crash_freed(struct sp_case *t)
 		 (unsigned long long)sp_lease_fence(&lease), fence);
 }
 
-void lock_crash_waiter(struct sp_case *t)
+/* Rounds of the lock until the process slept in all of them: it stands in the queue by now. */
+static bool in_queue(struct sp_case *t, int pid)
 {
-	const char *key = sp_case_unique(t);
-	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT, again LOCK_LEASE = SP_LEASE_INIT;
-	struct sp_peer *peer;
-	int pid = 0;
-
-	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &lease));
-	peer = asker(t, key, &pid);
-	if (!peer)
-		return;
-	/* It stands in the queue by now. */
 	for (unsigned i = 0; i < sp_case_rounds(t);) {
 		struct sp_lease other LOCK_LEASE = SP_LEASE_INIT;
 
 		i = sp_thread_asleep(pid, pid) ? i + 1 : 0;
-		SP_REQUIRE(lock_take(t, sp_case_lock(t), sp_case_unique(t), &other));
+		if (!lock_take(t, sp_case_lock(t), sp_case_unique(t), &other))
+			return false;
 		sp_lease_done(&other);
 		/* Rounds one after another would keep it from its store. */
 		(void)poll(NULL, 0, 3);
 	}
-	sp_peer_kill(peer);
+	return true;
+}
+
+/* Several, since one that sleeps may as well sleep on its way to its place. */
+#define WAITERS 3
+
+void lock_crash_waiter(struct sp_case *t)
+{
+	const char *key = sp_case_unique(t);
+	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT, again LOCK_LEASE = SP_LEASE_INIT;
+	struct sp_peer *peers[WAITERS];
+
+	SP_REQUIRE(lock_take(t, sp_case_lock(t), key, &lease));
+	for (unsigned i = 0; i < WAITERS; i++) {
+		int pid = 0;
+
+		peers[i] = asker(t, key, &pid);
+		if (!peers[i] || !in_queue(t, pid))
+			return;
+	}
+	for (unsigned i = 0; i < WAITERS; i++)
+		sp_peer_kill(peers[i]);
 	SP_REQUIRE(SP_CHECK(t, !sp_cancel_check(sp_lease_lost(&lease), NULL),
-			    "the holder keeps the lock when a waiter dies"));
+			    "the holder keeps the lock when waiters die"));
 	sp_lease_done(&lease);
 	lock_take(t, sp_case_lock(t), key, &again);
 }
