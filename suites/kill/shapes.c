@@ -121,6 +121,7 @@ static const char *chain(const struct kill_scene *s, const char *next)
 			      dir, dir, next);
 }
 
+/* The first of the chain says that it runs: it is in its own session by then, where it has one. */
 static void breeder(struct sp_case *t, const char *what, const char *shape, const char *next)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
@@ -133,8 +134,8 @@ static void breeder(struct sp_case *t, const char *what, const char *shape, cons
 	next = sp_case_format(t, next, dir);
 	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "printf '%%s\\n' '%s' >%s/chain", chain(&s, next), dir));
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child,
-			    "exec 9>>%s/chain.lock; flock 9; %s echo ready >%s; %s", dir,
-			    sp_case_format(t, shape, dir), ready.path, s.place.hold));
+			    "exec 9>>%s/chain.lock; flock 9; %s %s", dir,
+			    sp_case_format(t, shape, dir, ready.path), s.place.hold));
 	SP_REQUIRE(sp_fifo_take(&ready));
 	SP_REQUIRE(sp_spawned_kill(&s.child, SIGTERM));
 	verdict = sp_sh_out(t, s.sandbox,
@@ -149,11 +150,13 @@ static void breeder(struct sp_case *t, const char *what, const char *shape, cons
 
 void kill_shape_breeder(struct sp_case *t)
 {
-	breeder(t, "the chain of forks in the group", "sh %1$s/chain &", "sh %1$s/chain & exit");
+	breeder(t, "the chain of forks in the group",
+		"sh -c \"echo ready >%2$s; exec sh %1$s/chain\" &", "sh %1$s/chain & exit");
 }
 
 void kill_shape_breeder_sessions(struct sp_case *t)
 {
-	breeder(t, "the chain of forks, each in a session of its own", "setsid sh %1$s/chain &",
+	breeder(t, "the chain of forks, each in a session of its own",
+		"setsid sh -c \"echo ready >%2$s; exec sh %1$s/chain\" &",
 		"setsid sh %1$s/chain & exit");
 }

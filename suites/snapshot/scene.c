@@ -56,16 +56,19 @@ const char *snap_keep(struct snap_scene *s, struct sp_snapshot_ref *ref)
 }
 
 /* The run's own text first: a snapshot that is left tells whose it was. */
-static const char *own_label(struct sp_case *t, const char *label)
+static const char *own_label(struct snap_scene *s, const char *label)
 {
-	return sp_case_format(t, "%s-%s", sp_case_unique(t), label);
+	/* One text for the whole case: what has one label must have one here too. */
+	if (!s->own)
+		s->own = sp_case_unique(s->t);
+	return sp_case_format(s->t, "%s-%s", s->own, label);
 }
 
 const char *snap_take(struct snap_scene *s, const char *label)
 {
 	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_sandbox_snapshot(s->sandbox, own_label(s->t, label), &ref,
+	int rc = sp_sandbox_snapshot(s->sandbox, own_label(s, label), &ref,
 				     sp_case_cancel(s->t), &err);
 
 	return SP_CHECK_OK(s->t, rc, &err, "snapshot") &&
@@ -107,7 +110,7 @@ static int run_snapshot(void *arg, struct sp_cancel *cancel, struct sp_call_resu
 bool snap_start(struct snap_scene *s, struct snap_call *call)
 {
 	call->s = s;
-	call->label = own_label(s->t, SNAP_BESIDE);
+	call->label = own_label(s, SNAP_BESIDE);
 	call->call = sp_call_start(s->t, run_snapshot, call);
 	return call->call;
 }

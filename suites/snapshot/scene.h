@@ -18,6 +18,8 @@
 
 struct snap_scene {
 	struct sp_case *t;
+	/* What labels begin with, from the first snapshot on. */
+	const char *own;
 	struct sp_sandbox *sandbox;
 	/* The sandbox's secret; shown to have arrived. */
 	struct sp_secret secret;
