@@ -140,8 +140,8 @@ static void await_waiting(struct sp_call *call)
 }
 
 /*
- * Aborts an upsert while it waits; 0: it said "unavailable" by itself before it was asked to end,
- * or the case is over.
+ * Aborts an upsert while it waits. "Unavailable" that it said by itself before is as good as
+ * aborted; so is no answer, which is the case's end.
  */
 static int abort_waiting(struct sp_case *t, struct pending *pending)
 {
@@ -153,7 +153,7 @@ static int abort_waiting(struct sp_case *t, struct pending *pending)
 	waits = sp_call_pending(call);
 	sp_call_abort(call, "enough");
 	result = sp_call_join(call);
-	return !result || (!waits && result->rc == SP_UNAVAILABLE) ? 0 : result->rc;
+	return !result || (!waits && result->rc == SP_UNAVAILABLE) ? SP_ABORTED : result->rc;
 }
 
 void store_trouble_locked(struct sp_case *t)
@@ -169,7 +169,7 @@ void store_trouble_locked(struct sp_case *t)
 	/* "Unavailable" in the very moment of the abort is chance once, and deafness thrice. */
 	for (unsigned i = 0; i < 3 && rc == SP_UNAVAILABLE; i++)
 		rc = abort_waiting(t, &pending);
-	SP_CHECK(t, rc == SP_ABORTED || !rc,
+	SP_CHECK(t, rc == SP_ABORTED,
 		 "an upsert into locked data ends by its cancel, or is unavailable at once, not %s",
 		 sp_code_name(rc));
 	end(t, SP_TROUBLE_LOCKED);
