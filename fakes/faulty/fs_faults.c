@@ -45,6 +45,17 @@ static int cut_write(struct fault_sandbox *sandbox, const char *path, const void
 static const struct fault_hooks cut = { .fs_write = cut_write };
 FAULT_WRAP(wrap_cut, cut)
 
+/* Above 16 KiB the answer is all that there is. */
+static int large_nothing_write(struct fault_sandbox *sandbox, const char *path, const void *data,
+			       size_t len, struct sp_cancel *cancel, struct sp_error *err)
+{
+	return len > 16 * 1024 ? 0
+			       : sp_sandbox_write(&sandbox->inner, path, data, len, cancel, err);
+}
+
+static const struct fault_hooks large_nothing = { .fs_write = large_nothing_write };
+FAULT_WRAP(wrap_large_nothing, large_nothing)
+
 /* open() without O_TRUNC. */
 static int appends_write(struct fault_sandbox *sandbox, const char *path, const void *data,
 			 size_t len, struct sp_cancel *cancel, struct sp_error *err)
@@ -535,6 +546,9 @@ static const struct sp_fault faults[] = {
 	FS("fs-write-in-an-argument", wrap_argument, "F1",
 	   "write() fails from 128 KiB on, where an argument ends.", FAULT_LIST("contract:C134"),
 	   "fs.bytes.two-paths"),
+	FS("fs-write-large-is-nothing", wrap_large_nothing, "F1",
+	   "A write of more than 16 KiB answers and does nothing.", FAULT_LIST("contract:1.5"),
+	   "fs.bytes.sizes"),
 	FS("fs-write-appends", wrap_appends, "F2", "The tail of a longer old content stays.",
 	   FAULT_LIST("contract:1.5"), "fs.write.replaces"),
 	FS("fs-write-needs-folder", wrap_needs_folder, "F2", "write() makes no folder.",

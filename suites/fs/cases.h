@@ -8,6 +8,7 @@
 /* content.c */
 void fs_bytes_exact(struct sp_case *t);
 void fs_bytes_two_paths(struct sp_case *t);
+void fs_bytes_sizes(struct sp_case *t);
 void fs_write_replaces(struct sp_case *t);
 void fs_write_parents(struct sp_case *t);
 void fs_write_refuses(struct sp_case *t);

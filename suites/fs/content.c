@@ -61,6 +61,35 @@ void fs_bytes_two_paths(struct sp_case *t)
 	gives(&y, yard_path(&y, "copy"), data, len);
 }
 
+/* Around every border at which somebody has cut: an argument, a pipe, a piece, a page. */
+void fs_bytes_sizes(struct sp_case *t)
+{
+	static const size_t sizes[] = { 1,	4095,	4096,	4097,	16384,	16385,	 18432,
+					32767,	32768,	32769,	65535,	65536,	65537,	 131071,
+					131072, 131073, 262144, 524289, 1048576, 1048577, 2097153 };
+	size_t most = sizes[SP_COUNT(sizes) - 1];
+	struct yard y YARD = YARD_INIT;
+	char *data SP_FREE = malloc(most);
+
+	if (!data) {
+		sp_case_error(t, SP_HERE, "no memory");
+		return;
+	}
+	/* Characters of three bytes: a cut leaves a piece of one. */
+	for (size_t i = 0; i < most; i++)
+		data[i] = "\xe2\x82\xac"[i % 3];
+	SP_REQUIRE(yard_open(t, &y));
+	for (size_t i = 0; i < SP_COUNT(sizes); i++) {
+		char hex[SP_SHA256_HEX];
+
+		sp_sha256_hex(data, sizes[i], hex);
+		SP_REQUIRE(put(&y, yard_path(&y, "f"), data, sizes[i]));
+		SP_REQUIRE(says(&y, hex, sp_case_format(t, "the digest of %zu bytes", sizes[i]),
+				"sha256sum <%s | cut -c1-64", yard_path(&y, "f")));
+		SP_REQUIRE(gives(&y, yard_path(&y, "f"), data, sizes[i]));
+	}
+}
+
 void fs_write_replaces(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;

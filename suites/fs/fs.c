@@ -43,6 +43,22 @@ static const struct sp_case_def cases[] = {
 		.run = fs_bytes_two_paths,
 	},
 	{
+		.id = "fs.bytes.sizes",
+		SP_CASE_HERE,
+		.clause = "F1",
+		.level = SP_MUST,
+		.tools = LIST("sha256sum"),
+		.faults = LIST("fs-write-large-is-nothing"),
+		.requirement = "A file of any size is there, whole, when write() answers.",
+		.rationale =
+			"Above some size nothing was written, or an argument was too long "
+			"(field:F07, contract:C134).",
+		.detection =
+			"21 sizes from 1 byte to 2 MiB around pages, pipes and arguments; a "
+			"command and read() compare.",
+		.run = fs_bytes_sizes,
+	},
+	{
 		.id = "fs.write.replaces",
 		SP_CASE_HERE,
 		.clause = "F2",
