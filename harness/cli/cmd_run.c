@@ -54,10 +54,13 @@ static const struct cli_option options[] = {
 	O(driver_env, "driver-env", "NAME", CLI_LIST,
 	  "a variable of ours that drivers get too; they get no other but PATH, HOME and the like"),
 	O(coverage, "coverage", "DIR", CLI_TEXT, "coverage of drivers (not built yet)"),
-	O(profile, "profile", "P", CLI_TEXT, "full (the default) or live-core (not built yet)"),
+	O(profile, "profile", "P", CLI_TEXT,
+	  "full (the default), or live-core: few cases, for a service that bills"),
 	O(trace, "trace", NULL, CLI_FLAG,
 	  "keep every dialogue with a driver, secrets masked, for `sandproof replay`"),
-	O(budget, "budget", "LIMITS", CLI_TEXT, "sandboxes=N,requests=N,seconds=N (not built yet)"),
+	O(budget, "budget", "LIMITS", CLI_TEXT,
+	  "sandboxes=N,requests=N,seconds=N: stop when any of them is used up; what is left is an "
+	  "error"),
 };
 
 #undef O
@@ -69,6 +72,8 @@ struct run {
 	struct run_plan plan;
 	struct cli_registry *registry;
 	struct cli_console *console;
+	/* What each suite cost. */
+	struct cli_books *books;
 	/* TAP on standard output, or NULL. */
 	struct cli_live *live;
 	char *results_path;
@@ -130,6 +135,9 @@ static struct sp_run_options run_options(struct run *run)
 	o.listener = cli_console_listener(run->console);
 	if (run->live)
 		o.listener = cli_live_listener(run->live, o.listener);
+	o.listener = cli_books_listener(run->books, o.listener);
+	o.budget = cli_books_budget;
+	o.budget_arg = run->books;
 	o.seed = args->seed.value;
 	/* A seed that nobody named is still recorded, so that the run can be repeated. */
 	if (!args->seed.set) {
@@ -263,6 +271,8 @@ static int open_run(struct run *run, struct sp_error *err)
 		.control_url = run->plan.no_control ? NULL : run->args->control,
 		.no_control = run->plan.no_control,
 		.control_token = getenv("SANDPROOF_CONTROL_TOKEN"),
+		.max_requests = run->plan.budget.requests,
+		.max_sandboxes = run->plan.budget.sandboxes,
 		.fault = run->plan.fault,
 		.driver_env = (const char *const *)run->args->driver_env.items,
 		.n_driver_env = run->args->driver_env.len,
@@ -300,13 +310,15 @@ static int open_run(struct run *run, struct sp_error *err)
 
 	run->live = wants_live(run) ? cli_live_new() : NULL;
 	run->console = cli_console_new(&console);
-	return run->console && run->results_path ? 0 :
+	run->books = cli_books_new(run->registry, &run->plan.budget);
+	return run->console && run->books && run->results_path ? 0 :
 						   sp_error_set(err, SP_INTERNAL, "out of memory");
 }
 
 static void close_run(struct run *run)
 {
 	cli_console_free(run->console);
+	cli_books_free(run->books);
 	cli_registry_free(run->registry);
 	if (run->results_path && run->temporary)
 		(void)unlink(run->results_path);
@@ -347,6 +359,7 @@ static int execute(struct run *run)
 	if (run->trace_path)
 		cli_console_note(run->console, "trace: %s", run->trace_path);
 	cli_state_remember(run->results_path);
+	cli_books_print(run->books, run->console);
 	note_minimum(run, &end);
 	cli_console_summary(run->console, &end);
 	if (cli_console_error(run->console)) {

@@ -15,6 +15,8 @@
 #define TEXT_CEILING (256 * 1024)
 /* A subject under a debugger stands still for as long as its author thinks. */
 #define ATTACHED_DEADLINE_MS (UINT64_C(30) * 24 * 3600 * 1000)
+/* Profile, and the tag of its cases. */
+#define PROFILE_CORE "live-core"
 
 /*
  * Usage errors come before "not built yet": a typing error must not hide
@@ -185,53 +187,32 @@ int cli_plan_option(const char *text, struct run_plan *plan, struct sp_error *er
 
 /* ---- Single options ---- */
 
-/* One "name=N" of a budget. */
-static bool is_budget_part(const char *part, size_t len)
+/* Only Render's API is counted; time passes everywhere. */
+static int check_budget(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
 {
-	static const char *const names[] = { "sandboxes=", "requests=", "seconds=" };
+	const char *provider = cli_plan_provider(plan);
+	int rc = cli_budget_parse(args->budget, &plan->budget, err);
 
-	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		size_t n = strlen(names[i]);
-		char *number SP_FREE = NULL;
-		uint64_t value;
-
-		if (len < n || strncmp(part, names[i], n))
-			continue;
-		number = strndup(part + n, len - n);
-		return number &&
-		       !cli_parse_number("", number, 1, UINT64_C(1) << 40, &value, NULL);
-	}
-	return false;
+	if (rc || (!plan->budget.sandboxes && !plan->budget.requests) ||
+	    (provider && cli_spec_is_render(provider)))
+		return rc;
+	return sp_error_set(err, SP_INVALID,
+			    "--budget sandboxes= and requests= count what is asked of Render's "
+			    "API: use them with --provider render; seconds= goes with any");
 }
 
-static int check_budget(const char *text, struct checks *checks)
+static int check_profile(const struct run_args *args, struct sp_error *err)
 {
-	for (const char *part = text;; part++) {
-		size_t len = strcspn(part, ",");
-
-		if (!is_budget_part(part, len))
-			return sp_error_set(
-				&checks->err, SP_INVALID,
-				"--budget takes sandboxes=N,requests=N,seconds=N (any of "
-				"them), not \"%.*s\"",
-				(int)(len < 80 ? len : 80), part);
-		part += len;
-		if (!*part)
-			break;
-	}
-	return not_built(checks, "--budget",
-			 "live runs have one job and short lifetimes by default");
-}
-
-static int check_profile(const char *profile, struct checks *checks)
-{
-	if (!strcmp(profile, "full"))
+	if (!strcmp(args->profile, "full"))
 		return 0;
-	if (!strcmp(profile, "live-core"))
-		return not_built(checks, "--profile live-core",
-				 "choose cases with --suite, --case and --tag");
-	return sp_error_set(&checks->err, SP_INVALID,
-			    "--profile takes full or live-core, not \"%.80s\"", profile);
+	if (strcmp(args->profile, PROFILE_CORE))
+		return sp_error_set(err, SP_INVALID, "--profile takes full or %s, not \"%.80s\"",
+				    PROFILE_CORE, args->profile);
+	if (args->filter.tags.len)
+		return sp_error_set(err, SP_INVALID,
+				    "--profile %s is a choice of tag; leave --tag out",
+				    PROFILE_CORE);
+	return 0;
 }
 
 /* What is parsed and has nothing behind it yet. */
@@ -247,9 +228,7 @@ static bool check_unbuilt(const struct run_args *args, struct checks *checks)
 	for (size_t i = 0; i < SP_COUNT(rows); i++)
 		if (rows[i].given)
 			(void)stops(checks, not_built(checks, rows[i].option, rows[i].instead));
-	if (args->profile && stops(checks, check_profile(args->profile, checks)))
-		return false;
-	return !args->budget || !stops(checks, check_budget(args->budget, checks));
+	return true;
 }
 
 static bool check_reports(const struct run_args *args, struct run_plan *plan, struct checks *checks)
@@ -463,8 +442,14 @@ static bool take_last_failed(const struct run_args *args, struct run_plan *plan,
 
 static bool check_cases(const struct run_args *args, struct run_plan *plan, struct checks *checks)
 {
+	static const char *const core[] = { PROFILE_CORE };
 	struct sp_filter filter = { .suites = NULL };
 	int rc = cli_filter_make(&args->filter, &filter, &checks->err);
+
+	if (args->profile && !strcmp(args->profile, PROFILE_CORE)) {
+		filter.tags = core;
+		filter.n_tags = 1;
+	}
 
 	if (stops(checks, rc) || !take_suites(plan, checks))
 		return false;
@@ -693,6 +678,8 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 	       !stops(&checks, check_fault(args, plan, &checks.err)) &&
 	       !stops(&checks, check_control(args, plan, &checks.err)) &&
 	       !stops(&checks, check_driver(args, plan, &checks.err)) &&
+	       !(args->profile && stops(&checks, check_profile(args, &checks.err))) &&
+	       !(args->budget && stops(&checks, check_budget(args, plan, &checks.err))) &&
 	       check_unbuilt(args, &checks) && check_cases(args, plan, &checks);
 	if (good && checks.later.code != SP_OK)
 		checks.err = checks.later;

@@ -9,6 +9,7 @@
 #include <cli/report.h>
 #include <cli/select.h>
 #include <cli/state.h>
+#include <cli/usage.h>
 
 /* The options of `run` as they were given. */
 struct run_args {
@@ -52,6 +53,7 @@ struct run_plan {
 	/* 0: the defaults. */
 	uint64_t case_deadline_ms, grace_ms;
 	unsigned rounds;
+	struct cli_budget budget;
 	const struct sp_fault *fault;
 	/* Known failures, bound to all suites; NULL: none. */
 	struct sp_baseline *baseline;

@@ -63,6 +63,8 @@ Test(plan, options_arrive)
 }
 
 /* One row of arguments and what the plan answers. */
+static const char *one_tag[] = { "live-core" };
+
 static const struct {
 	const char *remark;
 	struct run_args args;
@@ -93,9 +95,16 @@ static const struct {
 	{ "a trace of no driver", { .trace = true }, SP_INVALID, "--trace" },
 	{ "a trace", { .store = "driver:x", .trace = true }, 0, NULL },
 	{ "a profile", { .profile = "full" }, 0, NULL },
-	{ "live-core", { .profile = "live-core" }, SP_UNSUPPORTED, "live-core" },
+	{ "live-core", { .profile = "live-core" }, 0, NULL },
+	{ "live-core and a tag", { .profile = "live-core", .filter = { .tags = { one_tag, 1 } } },
+	  SP_INVALID, "leave --tag out" },
 	{ "no profile", { .profile = "half" }, SP_INVALID, "full or live-core" },
-	{ "a budget", { .budget = "sandboxes=3,seconds=60" }, SP_UNSUPPORTED, "--budget" },
+	{ "a budget", { .budget = "sandboxes=3,seconds=60" }, 0, NULL },
+	{ "a budget of nobody", { .provider = "local", .budget = "requests=3" }, SP_INVALID,
+	  "--provider render" },
+	{ "a budget of time", { .provider = "local", .budget = "seconds=3" }, 0, NULL },
+	{ "a budget twice", { .budget = "seconds=3,seconds=4" }, SP_INVALID, "seconds=4" },
+	{ "a budget of 0", { .budget = "seconds=0" }, SP_INVALID, "seconds=0" },
 	{ "no budget", { .budget = "sandboxes=3,secs=60" }, SP_INVALID, "secs=60" },
 	{ "an empty budget", { .budget = "sandboxes=3," }, SP_INVALID, "--budget takes" },
 	{ "a typing error beats a missing feature", { .provider = "driver:x", .budget = "x" },

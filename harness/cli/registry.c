@@ -10,6 +10,7 @@
 #include <fakes/faulty/faulty.h>
 #include <fakes/render-api/server.h>
 #include <providers/plugin/plugin.h>
+#include <providers/render/meter.h>
 #include <runner/runner.h>
 #include <suites/caps/caps.h>
 #include <suites/ensure/ensure.h>
@@ -278,10 +279,16 @@ struct cli_registry *cli_registry_new(const struct cli_registry_options *options
 	if (!registry)
 		return NULL;
 	registry->options = *options;
+	registry->meter = sp_meter_new();
+	if (registry->meter) {
+		registry->meter->max_requests = options->max_requests;
+		registry->meter->max_sandboxes = options->max_sandboxes;
+	}
 	registry->fake = (struct cli_fake)CLI_FAKE_INIT;
 	registry->spec = (struct cli_spec)CLI_SPEC_INIT;
 	if (options->provider &&
 	    cli_spec_parse(SP_SUBJECT_PROVIDER, options->provider, &registry->spec, NULL)) {
+		sp_meter_free(registry->meter);
 		free(registry);
 		return NULL;
 	}
@@ -297,8 +304,24 @@ struct cli_registry *cli_registry_free(struct cli_registry *registry)
 		return NULL;
 	cli_registry_finish(registry);
 	cli_spec_done(&registry->spec);
+	sp_meter_free(registry->meter);
 	free(registry);
 	return NULL;
+}
+
+struct cli_usage cli_registry_usage(const struct cli_registry *registry)
+{
+	struct sp_meter *meter = registry->meter;
+	struct cli_usage usage = { .used_up = false };
+
+	if (!meter)
+		return usage;
+	usage.sandboxes = atomic_load(&meter->sandboxes);
+	usage.requests = atomic_load(&meter->requests);
+	usage.refused = atomic_load(&meter->refused);
+	usage.paced = atomic_load(&meter->paced);
+	usage.used_up = sp_meter_used_up(meter);
+	return usage;
 }
 
 static bool has_variable(const char *name)

@@ -99,6 +99,8 @@ struct cli_registry_options {
 	const char *control_token;
 	/* Cases get no control, as with a provider that has none. */
 	bool no_control;
+	/* What may be asked of a service, 0: no limit. Only providers over Render's API count. */
+	uint64_t max_requests, max_sandboxes;
 	/* Applied to what is opened, or NULL. */
 	const struct sp_fault *fault;
 	/* Variables that drivers get besides the standing list. */
@@ -136,6 +138,17 @@ void cli_registry_backend_ended(void *registry, struct sp_error *err);
 uint64_t cli_registry_commands(void *registry);
 int cli_registry_open(void *registry, enum sp_subject_kind kind, const char *spec,
 		      const char *workspace, struct sp_subject *ret_subject, struct sp_error *err);
+
+/* What all processes of the run have asked of Render's API; zeros for other providers. */
+struct cli_usage {
+	uint64_t sandboxes;
+	/* To the control plane. */
+	uint64_t requests;
+	/* Not made because a limit was reached; that waited for the service's next window. */
+	uint64_t refused, paced;
+	bool used_up;
+};
+struct cli_usage cli_registry_usage(const struct cli_registry *registry);
 
 /*
  * False when the fault can reach outside its sandbox and the prepared back

@@ -7,6 +7,8 @@
 #include <cli/registry.h>
 #include <cli/spec.h>
 
+struct sp_meter;
+
 /* A workspace that was made for one worker, with its key. */
 struct workspace {
 	char *id;
@@ -31,6 +33,8 @@ struct cli_registry {
 	size_t n_workspaces;
 	/* Of this process. */
 	struct cli_driver *drivers;
+	/* What is asked of the service; shared by all processes of the run. May be NULL. */
+	struct sp_meter *meter;
 };
 
 /* What control talks to: what the options name, else the fake of the run; NULL without either. */

@@ -109,6 +109,7 @@ static int render_options(const struct cli_registry *registry, const char *works
 	options->poll_ms = set->poll_ms ? set->poll_ms : own ? OWN_POLL_MS : 0;
 	options->start_timeout_ms = set->start_timeout_ms;
 	options->plan = set->plan;
+	options->meter = registry->meter;
 	options->snapshot_kind = set->snapshot_kind;
 	options->snapshot_lifetime_s = SP_RUN_SNAPSHOT_LIFETIME_S;
 	options->private_dir = set->private_dir;

@@ -11,6 +11,7 @@
 
 #define ROW_MAX 8192
 #define FILE_MAX (256UL * 1024 * 1024)
+/* Version 1 named the provider among the subjects, and had no workspaces. */
 #define VERSION 2
 
 static char *text_of(const cJSON *row, const char *name)
@@ -90,15 +91,25 @@ static int add_id(struct sp_book_id **ids, size_t *n, const char *workspace, con
 
 /* ---- One row ---- */
 
+/* Provider in "provider=SPEC store=SPEC"; malloc'ed, or NULL. */
+static char *provider_among(const char *subjects)
+{
+	static const char word[] = "provider=";
+	const char *at = subjects ? strstr(subjects, word) : NULL;
+
+	return at ? strndup(at + strlen(word), strcspn(at + strlen(word), " ")) : NULL;
+}
+
 static int take_run(struct sp_book *book, const cJSON *row)
 {
 	int64_t version = 0;
 
-	if (!sp_json_int(row, "version", &version) || version != VERSION)
+	if (!sp_json_int(row, "version", &version) || version < 1 || version > VERSION)
 		return SP_INVALID;
 	(void)sp_json_int(row, "pid", &book->pid);
 	(void)sp_json_int(row, "start", &book->start_ms);
-	book->provider = text_of(row, "provider");
+	book->provider = version == 1 ? provider_among(sp_json_str(row, "subjects"))
+				      : text_of(row, "provider");
 	return 0;
 }
 

@@ -165,6 +165,13 @@ struct sp_run_options {
 	const char *defect;
 	/* Credentials in use: no result holds them in any encoding. Ended by NULL; NULL: none. */
 	const char *const *secrets;
+	/*
+	 * Whether the run may go on: SP_RATE_LIMITED when its budget is used up, with what was used
+	 * in `err`. `*ret_refused` is true once something was refused for that reason. The cases
+	 * that are left are errors then. May be NULL.
+	 */
+	int (*budget)(void *arg, bool *ret_refused, struct sp_error *err);
+	void *budget_arg;
 	struct sp_run_listener listener;
 };
 

@@ -327,17 +327,34 @@ static void run_case(struct sp_supervisor *s, struct sp_slot *slot, size_t index
 					   slot->number);
 }
 
-/* Skips over cases whose subject cannot be opened; false when nothing is left to run. */
+/* Why a case is not run although it is its turn; malloc'ed, or NULL. */
+static char *not_run(struct sp_supervisor *s, size_t index)
+{
+	const struct sp_run_options *run = s->options.run;
+	const char *broken = s->broken[run->selection.suites[index]->subject];
+	struct sp_error err = SP_ERROR_INIT;
+	bool refused;
+	char *why = NULL;
+
+	if (broken)
+		return strdup(broken);
+	if (!run->budget || !run->budget(run->budget_arg, &refused, &err))
+		return NULL;
+	if (asprintf(&why, "budget: not run: %s", err.message) < 0)
+		return strdup("budget: not run");
+	return why;
+}
+
+/* Skips over cases that cannot be run; false when nothing is left to run. */
 static bool next_case(struct sp_supervisor *s, size_t *ret_index)
 {
-	const struct sp_selection *selection = &s->options.run->selection;
-
 	while (!s->stop && s->next < s->n_queue) {
 		size_t index = s->queue[s->next];
 		struct sp_result_case result = { .verdict = SP_ERROR, .worker = -1 };
+		char *why SP_FREE = not_run(s, index);
 
-		result.message = s->broken[selection->suites[index]->subject];
-		if (!result.message) {
+		result.message = why;
+		if (!why) {
 			*ret_index = index;
 			return true;
 		}
@@ -396,6 +413,19 @@ static void attempt_ended(struct sp_supervisor *s, struct sp_slot *slot,
 		run_case(s, slot, slot->index);
 }
 
+/* What was refused for want of budget is nobody's failure. */
+static bool blame_budget(struct sp_supervisor *s, struct sp_result_case *attempt)
+{
+	const struct sp_run_options *run = s->options.run;
+	bool refused = false;
+
+	if (attempt->verdict == SP_PASS || attempt->verdict == SP_SKIP || !run->budget ||
+	    !run->budget(run->budget_arg, &refused, NULL) || !refused)
+		return false;
+	attempt->verdict = SP_ERROR;
+	return true;
+}
+
 static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 {
 	struct sp_buf dialogue SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(2 * SP_DIALOGUE_MAX);
@@ -421,6 +451,8 @@ static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 	attempt.dialogue = (char *)sp_buf_str(&dialogue);
 	slot->state = SP_SLOT_IDLE;
 	slot->deadline = slot->slow_at = 0;
+	if (blame_budget(s, &attempt))
+		attempt.message = (char *)"budget: it was used up while the case ran";
 	attempt_ended(s, slot, &attempt, slot->retired);
 }
 

@@ -2,7 +2,8 @@
 /*
  * ROUNDS: patience counted in completed round trips, never in seconds. "Still
  * pending after N rounds" means that N harmless commands went through the
- * same sandbox meanwhile; a slow machine makes the rounds slow too.
+ * same sandbox meanwhile; a slow machine makes the rounds slow too. Without
+ * control most of them run inside one exec, since a live service counts requests.
  */
 #ifndef SP_WITNESS_ROUNDS_H
 #define SP_WITNESS_ROUNDS_H

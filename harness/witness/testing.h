@@ -49,6 +49,8 @@ struct stub_back_end {
 
 struct sp_case {
 	struct sp_cancel *cancel;
+	/* What sp_case_subject() gives out: nothing but its control. */
+	struct sp_subject subject;
 	unsigned rounds;
 	/*
 	 * The first thing recorded against the subject (or, with `error`, the harness); "" is none.
@@ -178,6 +180,12 @@ unsigned sp_case_rounds(struct sp_case *t)
 struct sp_control *sp_case_control(struct sp_case *t)
 {
 	return t->control.ops ? &t->control : NULL;
+}
+
+struct sp_subject *sp_case_subject(struct sp_case *t)
+{
+	t->subject.control = t->control;
+	return &t->subject;
 }
 
 /* There is one sandbox and one view of it. */

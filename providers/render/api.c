@@ -237,6 +237,13 @@ static int make_url(struct render_core *core, const char *path, const char *quer
 	return url->error ? sp_error_set(err, SP_INVALID, "a request's address is too long") : 0;
 }
 
+uint32_t render_next_pause(const struct render_core *core, uint32_t last)
+{
+	uint32_t next = last ? last * 2 : core->poll_ms / 8;
+
+	return next > core->poll_ms ? core->poll_ms : next ? next : 1;
+}
+
 /* `through` lets the exchange itself go on to its end; `cancel` then ends only the pauses. */
 static int call(struct render_core *core, const char *method, const char *path, const char *query,
 		const struct sp_buf *body, int want, const char *what, bool through,

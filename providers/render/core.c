@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options, checked once and copied, and the object that everything else refers to. */
 #include "internal.h"
+#include "meter.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -210,6 +211,7 @@ static int take_options(struct render_core *core, const struct sp_render_options
 int render_core_new(const struct sp_render_options *options, struct render_core **ret_core,
 		    struct sp_error *err)
 {
+	struct sp_transport inner;
 	struct render_core *core;
 	int rc;
 
@@ -230,8 +232,18 @@ int render_core_new(const struct sp_render_options *options, struct render_core 
 		return rc;
 	}
 	/* The caller's transport is ours from here on, and stays the caller's after a failure. */
+	if (options->transport.ops) {
+		inner = options->transport;
+		rc = options->meter ? sp_meter_wrap(options->meter, core->token, &inner, err) : 0;
+	} else if (options->meter) {
+		rc = sp_meter_wrap(options->meter, core->token, &core->transport, err);
+	}
+	if (rc) {
+		render_core_unref(core);
+		return rc;
+	}
 	if (options->transport.ops)
-		core->transport = options->transport;
+		core->transport = inner;
 	*ret_core = core;
 	return 0;
 }

@@ -51,7 +51,7 @@ struct render_core {
 	uint32_t start_timeout_ms;
 	struct sp_capabilities capabilities;
 	enum sp_snapshot_kind snapshot_kind;
-	/* Seconds; 0: the service\'s default. */
+	/* Seconds; 0: the service's default. */
 	uint32_t snapshot_lifetime_s;
 	struct sp_transport transport;
 	struct sp_render_steps steps;
@@ -145,6 +145,11 @@ int render_call_through(struct render_core *core, const char *method, const char
 			struct sp_error *err);
 /* Waits, or ends with the cancel. */
 int render_pause(uint32_t milliseconds, struct sp_cancel *cancel, struct sp_error *err);
+/*
+ * The pause after one of `last` milliseconds (0: none yet): longer each time, up to the set pace.
+ * The first is no shorter than makes sense at that pace, since every look is a request that counts.
+ */
+uint32_t render_next_pause(const struct render_core *core, uint32_t last);
 /* True for an id that can stand in a URL and in a shell word as it is. */
 bool render_id_ok(const char *id);
 

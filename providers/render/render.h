@@ -8,6 +8,8 @@
 #include <sandproof/seams.h>
 #include <sandproof/transport.h>
 
+struct sp_meter;
+
 #define SP_RENDER_OPTIONS_VERSION 1
 
 /* All texts are copied. */
@@ -43,6 +45,9 @@ struct sp_render_options {
 	/* What carries the requests, consumed on success; ops NULL: libcurl. It knows no
 	 * credentials, so token and owner_id are needed all the same. */
 	struct sp_transport transport;
+	/* Counts, limits and paces requests to the control plane; outlives the provider. NULL:
+	 * nobody does. */
+	struct sp_meter *meter;
 	/* NULL: the healthy steps. Copied. */
 	const struct sp_render_steps *steps;
 };

@@ -115,14 +115,14 @@ static int delete_reference(struct render_core *core, const struct reference *re
 			    struct sp_cancel *cancel, struct sp_error *err)
 {
 	uint64_t limit = sp_deadline_ms(core->start_timeout_ms);
-	uint32_t pause = 1;
+	uint32_t pause = render_next_pause(core, 0);
 	int rc;
 
 	while ((rc = delete_once(core, ref, cancel, err)) == SP_CONFLICT && sp_now() < limit) {
 		rc = render_pause(pause, cancel, err);
 		if (rc)
 			break;
-		pause = pause * 2 > core->poll_ms ? core->poll_ms : pause * 2;
+		pause = render_next_pause(core, pause);
 	}
 	return rc;
 }
@@ -164,7 +164,7 @@ static int await_capture(struct render_core *core, const struct reference *ref,
 {
 	struct sp_buf path SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	uint64_t limit = sp_deadline_ms(core->start_timeout_ms);
-	uint32_t pause = 1;
+	uint32_t pause = render_next_pause(core, 0);
 	int rc = path_of(ref, &path, err);
 
 	while (!rc) {
@@ -192,7 +192,7 @@ static int await_capture(struct render_core *core, const struct reference *ref,
 					    "a snapshot was not captured within %u ms",
 					    core->start_timeout_ms);
 		rc = render_pause(pause, cancel, err);
-		pause = pause * 2 > core->poll_ms ? core->poll_ms : pause * 2;
+		pause = render_next_pause(core, pause);
 	}
 	return rc;
 }

@@ -196,10 +196,7 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 			return sp_error_set(err, SP_UNAVAILABLE,
 					    "sandbox %s did not start within %u ms", id,
 					    core->start_timeout_ms);
-		/* A local one is up at once; one far away is asked at the set pace. */
-		pause = pause ? pause * 2 : 1;
-		if (pause > core->poll_ms)
-			pause = core->poll_ms;
+		pause = render_next_pause(core, pause);
 		rc = render_pause(pause, cancel, err);
 		if (rc)
 			return rc;

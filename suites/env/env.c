@@ -10,6 +10,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.value.bytes",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
@@ -151,6 +152,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.name.all-or-none",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E2",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
@@ -242,6 +244,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.set.rotation",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E3",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
@@ -338,6 +341,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.secret.timeline",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E5",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,
@@ -353,6 +357,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.secret.argv",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E5",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
@@ -432,6 +437,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "env.secret.at-rest",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "E6",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV,

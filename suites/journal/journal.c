@@ -32,6 +32,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.write.exact",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J1",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -75,6 +76,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.write.stderr",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J3",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -221,6 +223,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.offset.resume",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J5",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -390,6 +393,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.line.bytes",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J6",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -458,6 +462,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.mark.forged",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J7",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -554,6 +559,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.follow.causal",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J8",
 		.level = SP_MUST,
 		.needs = FOLLOW,
@@ -968,6 +974,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.ends.killed",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J12",
 		.level = SP_MUST,
 		.needs = FOLLOW,
@@ -1119,6 +1126,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.attach.terminal",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J15",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -1171,6 +1179,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.list.names",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J16",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),
@@ -1215,6 +1224,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "journal.sweep.finished-only",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "J17",
 		.level = SP_MUST,
 		.tools = LIST(SP_FIFO_TOOLS),

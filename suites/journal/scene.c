@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Between two polls where each of them is a request that counts. */
+#define POLL_COUNTED_MS 100
+
 /* Longest file that a case compares whole. */
 #define FETCH_MAX (4 * 1024 * 1024)
 
@@ -231,6 +234,9 @@ bool reader_open(struct scene *s, struct reader *r, uint64_t from,
 	struct sp_journal_options options = s->options;
 
 	options.strategy = strategy;
+	/* A live back end counts every poll. */
+	if (strategy == SP_JOURNAL_POLL && !sp_case_subject(s->t)->control.ops && !options.poll_ms)
+		options.poll_ms = POLL_COUNTED_MS;
 	return reader_open_with(s, r, s->sandbox, from, &options);
 }
 

@@ -24,6 +24,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.shape.foreground",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
@@ -67,6 +68,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.shape.grandchild",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
@@ -106,6 +108,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.shape.term-ignored",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
@@ -160,6 +163,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.shape.setsid",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_SESSION,
@@ -200,6 +204,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.shape.empty-environment",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K1",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL | SP_NEED_REACH_TREE,
@@ -356,6 +361,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.signal.term",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K4",
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
@@ -478,6 +484,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.code.by-signal",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K5",
 		.level = SP_MUST,
 		.faults = LIST("code-death-is-zero", "code-death-masked"),
@@ -515,6 +522,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.code.self-kill",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K5",
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN,
@@ -685,6 +693,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.abort.exec",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K8",
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_SPAWN | SP_NEED_KILL,
@@ -978,6 +987,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.usable.after-kill",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K11",
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,
@@ -1035,6 +1045,7 @@ static const struct sp_case_def cases[] = {
 	{
 		.id = "kill.wait.many",
 		SP_CASE_HERE,
+		.tags = LIST("live-core"),
 		.clause = "K12",
 		.level = SP_MUST,
 		.needs = SP_NEED_SPAWN | SP_NEED_KILL,

@@ -10,6 +10,7 @@ static const struct sp_case_def cases[] = {
     {
 	.id = "snapshot.take.round-trip",
 	SP_CASE_HERE,
+	.tags = LIST("live-core"),
 	.clause = "S1",
 	.level = SP_MUST,
 	.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
@@ -85,6 +86,7 @@ static const struct sp_case_def cases[] = {
     {
 	.id = "snapshot.exclude.restored",
 	SP_CASE_HERE,
+	.tags = LIST("live-core"),
 	.clause = "S2",
 	.level = SP_MUST,
 	.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
@@ -344,6 +346,7 @@ static const struct sp_case_def cases[] = {
     {
 	.id = "snapshot.restore.today",
 	SP_CASE_HERE,
+	.tags = LIST("live-core"),
 	.clause = "S6",
 	.level = SP_MUST,
 	.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SNAPSHOTS,
