@@ -14,17 +14,14 @@
 static const struct cli_command planned[] = {
 	{ .name = "replay", .summary = "run a recorded dialogue again",
 	  .instead = "the `again` line that every failure prints" },
-	{ .name = "doctor", .summary = "say what this machine can and cannot do",
-	  .instead = "`sandproof run`, whose skips name what is missing" },
-	{ .name = "completion", .summary = "print a completion script for a shell",
-	  .instead = "`sandproof help`" },
 };
 
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_prove_command,
 	&cli_report_command, &cli_baseline_command, &cli_journal_command, &cli_serve_command,
-	&cli_fake_api_command, &cli_sweep_command, &cli_init_command, &cli_help_command,
-	&planned[0], &planned[1], &planned[2],
+	&cli_fake_api_command, &cli_sweep_command, &cli_doctor_command, &cli_completion_command,
+	&cli_init_command, &cli_help_command,
+	&planned[0],
 };
 
 static const char *program = "sandproof";

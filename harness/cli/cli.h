@@ -48,6 +48,10 @@ extern const struct cli_command cli_fake_api_command;
 extern const struct cli_command cli_sweep_command;
 /* Offers a provider, store or lock over the driver protocol. */
 extern const struct cli_command cli_serve_command;
+/* Says what this machine can do. */
+extern const struct cli_command cli_doctor_command;
+/* Prints a completion script. */
+extern const struct cli_command cli_completion_command;
 /* Explains a command or a topic. */
 extern const struct cli_command cli_help_command;
 
