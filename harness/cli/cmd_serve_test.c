@@ -153,6 +153,18 @@ Test(serve, what_is_served_passes_as_it_does_in_place)
 	}
 }
 
+/* A journal of the same driver, down to the questions that it has for the owner's records. */
+Test(serve, a_journal_is_served_with_its_provider)
+{
+	static const char spec[] = SERVED "--provider local";
+	struct sp_run_result result =
+	    RUN("--provider", spec, "--journal", spec, "--case", "journal.sweep.*");
+
+	cr_expect_eq(result.code, 0, "%s", result.out);
+	cr_expect_not(strstr(result.out, "\n0 passed"), "%s", result.out);
+	sp_run_result_done(&result);
+}
+
 /* Attached: one worker, no deadline; each instance is a connection. */
 Test(serve, a_socket_is_as_good_as_a_pipe)
 {

@@ -11,9 +11,14 @@ struct reader {
 	struct drv_watch *watch;
 };
 
+/* What stands for options that are left out. */
+static const struct sp_journal_options no_options = SP_JOURNAL_OPTIONS_INIT;
+static const struct sp_journal_sweep_options no_sweep = SP_JOURNAL_SWEEP_OPTIONS_INIT;
+
 /* Begins the params of a call about a run. `run_id` may be NULL. */
 static int begin(struct sp_driver *driver, struct sp_buf *params, struct sp_sandbox *sandbox,
-		 const char *run_id, const struct sp_journal_options *options, struct sp_error *err)
+		 const char *run_id, const struct sp_journal_options **options,
+		 struct sp_error *err)
 {
 	const char *id = sp_sandbox_id(sandbox);
 	char *handle SP_FREE = drv_handle_of(driver, id);
@@ -25,7 +30,9 @@ static int begin(struct sp_driver *driver, struct sp_buf *params, struct sp_sand
 				    id);
 	drv_open(params, "sandbox", handle);
 	drv_put_string(params, "run_id", run_id);
-	drv_put_string(params, "dir", options->dir);
+	if (!*options)
+		*options = &no_options;
+	drv_put_string(params, "dir", (*options)->dir);
 	return 0;
 }
 
@@ -41,7 +48,7 @@ static int journal_start(void *self, struct sp_sandbox *sandbox, const char *run
 {
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
-	int rc = begin(self, &params, sandbox, run_id, options, err);
+	int rc = begin(self, &params, sandbox, run_id, &options, err);
 
 	if (rc)
 		return rc;
@@ -142,7 +149,7 @@ static int journal_read(void *self, struct sp_sandbox *sandbox, const char *run_
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
 	const char *handle = NULL;
-	int rc = begin(self, &params, sandbox, run_id, options, err);
+	int rc = begin(self, &params, sandbox, run_id, &options, err);
 
 	if (rc)
 		return rc;
@@ -170,7 +177,7 @@ static int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run
 	cJSON *result DRV_RESULT;
 	int64_t code = 0;
 	int state = 0;
-	int rc = begin(self, &params, sandbox, run_id, options, err);
+	int rc = begin(self, &params, sandbox, run_id, &options, err);
 
 	if (rc)
 		return rc;
@@ -193,7 +200,7 @@ static int journal_stderr_tail(void *self, struct sp_sandbox *sandbox, const cha
 {
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
-	int rc = begin(self, &params, sandbox, run_id, options, err);
+	int rc = begin(self, &params, sandbox, run_id, &options, err);
 
 	if (rc)
 		return rc;
@@ -208,7 +215,7 @@ static int journal_remove(void *self, struct sp_sandbox *sandbox, const char *ru
 			  const struct sp_journal_options *options, struct sp_error *err)
 {
 	struct sp_buf params DRV_PARAMS;
-	int rc = begin(self, &params, sandbox, run_id, options, err);
+	int rc = begin(self, &params, sandbox, run_id, &options, err);
 
 	return rc ? rc : drv_call_plain(self, "journal/remove", &params, options->cancel, err);
 }
@@ -249,7 +256,7 @@ static int journal_list(void *self, struct sp_sandbox *sandbox,
 	struct sp_journal_list list SP_CLEANUP(sp_journal_list_done) = SP_JOURNAL_LIST_INIT;
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
-	int rc = begin(self, &params, sandbox, NULL, options, err);
+	int rc = begin(self, &params, sandbox, NULL, &options, err);
 
 	if (!rc)
 		rc = drv_call_for(self, "journal/list", &params, options->cancel, &result, err);
@@ -279,7 +286,7 @@ static int attach_once(struct sp_driver *driver, struct sp_sandbox *sandbox, con
 {
 	struct sp_buf params DRV_PARAMS;
 	cJSON *result DRV_RESULT;
-	int rc = begin(driver, &params, sandbox, run_id, options, err);
+	int rc = begin(driver, &params, sandbox, run_id, &options, err);
 
 	if (rc)
 		return rc;
@@ -368,7 +375,7 @@ static int sweep_once(struct sp_driver *driver, struct sp_sandbox *sandbox,
 {
 	struct sp_buf params DRV_PARAMS;
 	char *text SP_FREE = cJSON_PrintUnformatted(records);
-	int rc = begin(driver, &params, sandbox, NULL, options, err);
+	int rc = begin(driver, &params, sandbox, NULL, &options, err);
 
 	if (rc)
 		return rc;
@@ -389,6 +396,8 @@ static int journal_sweep(void *self, struct sp_sandbox *sandbox,
 	struct sp_journal_sweep swept SP_CLEANUP(sp_journal_sweep_done) = SP_JOURNAL_SWEEP_INIT;
 	cJSON *records DRV_RESULT;
 
+	if (!sweep)
+		sweep = &no_sweep;
 	records = cJSON_CreateObject();
 	for (;;) {
 		cJSON *result DRV_RESULT;
