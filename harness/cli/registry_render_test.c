@@ -542,3 +542,65 @@ Test(render, an_upload_can_be_cancelled_in_the_middle)
 	close(zeros);
 	scene_close(&s);
 }
+
+/* ---- a cancel wherever an exec may stand ---- */
+
+struct stood {
+	struct scene *s;
+	struct sp_cancel *cancel;
+	struct sp_error err;
+	int rc;
+};
+
+static void *run_held(void *arg)
+{
+	struct stood *stood = arg;
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+	struct sp_exec_result result = SP_EXEC_RESULT_INIT;
+
+	options.command = "echo done";
+	options.cancel = stood->cancel;
+	stood->rc = stood->s->sandbox.ops->exec(stood->s->sandbox.self, &options, &result,
+						&stood->err);
+	sp_exec_result_done(&result);
+	return NULL;
+}
+
+/* The request stands in the server when the abort comes; nothing but the abort lets exec answer. */
+Test(render, an_exec_can_be_cancelled_wherever_it_stands)
+{
+	static const struct {
+		enum sp_control_step step;
+		enum sp_control_when when;
+	} rows[] = {
+		{ SP_STEP_MINT_RUN, SP_BEFORE }, { SP_STEP_MINT_RUN, SP_AFTER },
+		{ SP_STEP_RUN, SP_BEFORE },	 { SP_STEP_RUN, SP_AFTER },
+		{ SP_STEP_EXIT, SP_BEFORE },
+	};
+	struct sp_error err = SP_ERROR_INIT;
+	struct scene s;
+
+	scene_open(&s);
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct stood stood = { .s = &s, .cancel = sp_cancel_new(), .err = SP_ERROR_INIT };
+		uint64_t hold = 0;
+		pthread_t thread;
+
+		cr_assert(!s.control.ops->hold(s.control.self, rows[i].step, rows[i].when,
+					       sp_sandbox_id(&s.sandbox), &hold, &err),
+			  "%s", err.message);
+		pthread_create(&thread, NULL, run_held, &stood);
+		cr_assert(!s.control.ops->await_held(s.control.self, hold, NULL, &err), "%s",
+			  err.message);
+		sp_cancel_abort(stood.cancel, "enough");
+		pthread_join(thread, NULL);
+		cr_expect(stood.rc == SP_ABORTED && sp_cancel_refs(stood.cancel) == 1,
+			  "%s/%s: aborted expected, got %s (%s), %d references",
+			  sp_control_step_name(rows[i].step), rows[i].when ? "after" : "before",
+			  sp_code_name(stood.rc), stood.err.message,
+			  (int)sp_cancel_refs(stood.cancel));
+		s.control.ops->release(s.control.self, hold, NULL);
+		sp_cancel_unref(stood.cancel);
+	}
+	scene_close(&s);
+}
