@@ -323,4 +323,4 @@ class ToyProvider(Provider):
 
 def own(id):
     """An id is a folder that create() made, never another one."""
-    return re.search(r"/sandproof-toy-[a-z0-9_]{8}\Z", id) and os.path.normpath(id) == id
+    return re.search(r"^/[^/].*/sandproof-toy-[a-z0-9_]{8}\Z", id) and os.path.normpath(id) == id
