@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <base/cleanup.h>
@@ -13,8 +14,18 @@
 
 #define PASS ((size_t)64 * 1024)
 
+/* A device or pipe is written into: a rename would put a file in its place. */
+static int open_device(struct sp_out *out, const char *path, struct sp_error *err)
+{
+	out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	out->device = out->fd >= 0;
+	return out->device ? 0
+			   : sp_error_set_errno(err, errno, "cannot write the report %s", path);
+}
+
 int sp_out_open(struct sp_out *out, const char *path, struct sp_error *err)
 {
+	struct stat st;
 	char id[13];
 
 	out->path = path;
@@ -22,6 +33,8 @@ int sp_out_open(struct sp_out *out, const char *path, struct sp_error *err)
 		out->fd = STDOUT_FILENO;
 		return 0;
 	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return open_device(out, path, err);
 	sp_random_id(id, sizeof(id) - 1);
 	if (asprintf(&out->temporary, "%s.%s.tmp", path, id) < 0) {
 		out->temporary = NULL;
@@ -67,6 +80,8 @@ void sp_out_pass(struct sp_out *out)
 int sp_out_close(struct sp_out *out, struct sp_error *err)
 {
 	sp_out_flush(out);
+	if (out->device && close(SP_TAKE_FD(out->fd)) && !out->error)
+		out->error = errno;
 	if (out->temporary) {
 		/* Some file systems tell of a full disk only here. */
 		if (close(out->fd) && !out->error)
@@ -88,6 +103,8 @@ int sp_out_close(struct sp_out *out, struct sp_error *err)
 
 void sp_out_done(struct sp_out *out)
 {
+	if (out->device)
+		out->fd = sp_close(out->fd);
 	if (out->temporary) {
 		if (out->fd >= 0)
 			close(out->fd);

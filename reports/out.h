@@ -19,6 +19,8 @@ struct sp_out {
 	/* Private. */
 	const char *path;
 	char *temporary;
+	/* `fd` is of a device or pipe. */
+	bool device;
 	int fd;
 	/* 0 or the errno of the first write that failed. */
 	int error;

@@ -127,6 +127,7 @@ static const struct {
 	{ { "list", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "list", "--faults" }, 0, NULL, "" },
 	{ { "show" }, 2, "name a case", NULL },
+	{ { "show", "kill" }, 0, NULL, "kill:K1  MUST" },
 	{ { "show", "no-such-thing" }, 2, "no case, clause, suite or fault", NULL },
 	{ { "report", "junit" }, 2, "name a format and at least one results file", NULL },
 	{ { "report", "junit=-", "/nonexistent" }, 3, "/nonexistent", NULL },
@@ -295,9 +296,18 @@ static const struct {
 	  "</dev/null >\"$1/pty\"; grep -qa \"$(printf '\\033')\\[[0-9]*A\" \"$1/pty\" && exit 9; "
 	  "tail -1 \"$1/pty\"", "skipped", 0 },
 	/* The verdict comes out although a report cannot be written; so do other reports. */
-	{ "\"$0\"" ONE_CASE " --report html=/nowhere/r.html --report ctrf=\"$1/c.json\"; code=$?; "
+	{ "ln -s /dev/full \"$1/full\"; \"$0\"" ONE_CASE " --report html=\"$1/full\" --report "
+	  "ctrf=\"$1/c.json\"; code=$?; "
+	  "test -c /dev/full || exit 8; "
 	  "grep -q '\"passed\":1' \"$1/c.json\" || exit 9; exit $code",
 	  "1 passed, 0 failed, 0 skipped", 3 },
+	/* Of what could not be written anyhow nothing is run. */
+	{ "\"$0\"" ONE_CASE " --report junit=\"$1/missing/dir/x.xml\"", "missing/dir", 2 },
+	{ "\"$0\"" ONE_CASE " --report junit=\"$1\"", "is a folder", 2 },
+	/* The subjects of the last run stay with its failures. */
+	{ "\"$0\" run --provider local:poll --defect cwd-default-lost --case exec.cwd.default "
+	  ">/dev/null; \"$0\" run --last-failed",
+	  "provider local:poll  1 case", 0 },
 	/* TAP has standard output for itself, to the last line. */
 	{ "\"$0\"" ONE_CASE " --report tap=- 2>\"$1/talk\"; code=$?; tail -1 \"$1/talk\" | "
 	  "grep -q '^1 passed' || exit 9; exit $code",

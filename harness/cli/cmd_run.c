@@ -8,6 +8,7 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <cli/console.h>
+#include <cli/coverage.h>
 #include <cli/live.h>
 #include <cli/plan.h>
 #include <cli/skip.h>
@@ -24,7 +25,9 @@ static const struct cli_option options[] = {
 	O(journal, "journal", "SPEC", CLI_TEXT, "a journal implementation (default: ours)"),
 	O(ensure, "ensure", "SPEC", CLI_TEXT, "an ensure implementation (default: ours)"),
 	CLI_FILTER_OPTIONS(struct run_args),
-	O(last_failed, "last-failed", NULL, CLI_FLAG, "only the cases that failed in the last run"),
+	O(last_failed, "last-failed", NULL, CLI_FLAG,
+	  "only the cases that failed in the last run, against its subjects unless others are "
+	  "named"),
 	O(jobs, "jobs", "N", CLI_NUMBER,
 	  "workers at once (default: cores; 1 against a live service)", .min = 1, .max = 256),
 	O(repeat, "repeat", "N", CLI_NUMBER, "run each case N times; it fails if any attempt fails",
@@ -53,7 +56,8 @@ static const struct cli_option options[] = {
 	CLI_SUITE_PLUGIN_OPTION(struct run_args),
 	O(driver_env, "driver-env", "NAME", CLI_LIST,
 	  "a variable of ours that drivers get too; they get no other but PATH, HOME and the like"),
-	O(coverage, "coverage", "DIR", CLI_TEXT, "coverage of drivers (not built yet)"),
+	O(coverage, "coverage", "DIR", CLI_TEXT,
+	  "collect the coverage of plugins that were built with it; for lcov and gcovr"),
 	O(profile, "profile", "P", CLI_TEXT,
 	  "full (the default), or live-core: few cases, for a service that bills"),
 	O(trace, "trace", NULL, CLI_FLAG,
@@ -117,6 +121,7 @@ static struct sp_run_options run_options(struct run *run)
 	o.backend_ended = cli_registry_backend_ended;
 	o.workspace = cli_registry_workspace;
 	o.commands = cli_registry_commands;
+	o.dump = args->coverage ? cli_registry_dump : NULL;
 	o.jobs = plan->jobs;
 	o.repeat = args->repeat.set ? (unsigned)args->repeat.value : 1;
 	o.case_deadline_ms = plan->case_deadline_ms;
@@ -285,6 +290,10 @@ static int open_run(struct run *run, struct sp_error *err)
 	if (traced)
 		return traced;
 	take_secrets(run);
+	if (run->args->coverage)
+		rc = cli_coverage_begin(run->args->coverage, err);
+	if (rc)
+		return rc;
 	run->registry = cli_registry_new(&options);
 	if (!run->registry)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
@@ -326,6 +335,28 @@ static void close_run(struct run *run)
 	free(run->trace_path);
 }
 
+/* Where the counters are; none is what a forgotten flag of the compiler looks like. */
+static int end_coverage(struct run *run)
+{
+	const char *dir = run->args->coverage;
+	struct sp_error err = SP_ERROR_INIT;
+	size_t n = 0;
+
+	if (!dir)
+		return SP_EXIT_OK;
+	if (cli_coverage_end(dir, &n, &err)) {
+		(void)cli_fail(run->self, &err);
+		return SP_EXIT_HARNESS;
+	}
+	if (n)
+		cli_console_note(run->console, "coverage: %s (%zu file%s; lcov -c -d %s)", dir, n,
+				 n == 1 ? "" : "s", dir);
+	else
+		cli_console_note(run->console,
+				 "coverage: nothing in %s; build the plugin with --coverage", dir);
+	return SP_EXIT_OK;
+}
+
 /* Why a run without a failure is exit 1. */
 static void note_minimum(struct run *run, const struct sp_result_end *end)
 {
@@ -354,11 +385,12 @@ static int execute(struct run *run)
 		cli_console_note(run->console, "error: %s", err.message);
 	code = stronger(code, end_live(run, &end));
 	code = stronger(code, write_reports(run));
+	code = stronger(code, end_coverage(run));
 	if (run->args->results)
 		cli_console_note(run->console, "results: %s", run->results_path);
 	if (run->trace_path)
 		cli_console_note(run->console, "trace: %s", run->trace_path);
-	cli_state_remember(run->results_path);
+	cli_state_remember(run->results_path, run->plan.subjects, run->plan.n_named);
 	cli_books_print(run->books, run->console);
 	note_minimum(run, &end);
 	cli_console_summary(run->console, &end);

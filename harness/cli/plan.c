@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/plan.h>
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <base/cleanup.h>
 #include <base/clock.h>
@@ -33,12 +36,6 @@ static bool stops(struct checks *checks, int rc)
 	if (rc == SP_UNSUPPORTED && checks->later.code == SP_OK)
 		checks->later = checks->err;
 	return rc && rc != SP_UNSUPPORTED;
-}
-
-static int not_built(struct checks *checks, const char *option, const char *instead)
-{
-	return sp_error_set(&checks->err, SP_UNSUPPORTED, "%s is not built yet; %s", option,
-			    instead);
 }
 
 /* ---- --option K=V ---- */
@@ -215,20 +212,43 @@ static int check_profile(const struct run_args *args, struct sp_error *err)
 	return 0;
 }
 
-/* What is parsed and has nothing behind it yet. */
-static bool check_unbuilt(const struct run_args *args, struct checks *checks)
+/* Counters are collected of what is inside a worker; everything else counts for itself. */
+static int check_coverage(const struct run_args *args, const struct run_plan *plan,
+			  struct sp_error *err)
 {
-	const struct {
-		bool given;
-		const char *option, *instead;
-	} rows[] = {
-		{ args->coverage, "--coverage", "build with --coverage and use gcovr" },
-	};
+	bool plugin = args->suite_plugins.len;
 
-	for (size_t i = 0; i < SP_COUNT(rows); i++)
-		if (rows[i].given)
-			(void)stops(checks, not_built(checks, rows[i].option, rows[i].instead));
-	return true;
+	if (!args->coverage)
+		return 0;
+	for (size_t i = 0; i < plan->n_subjects; i++)
+		plugin = plugin || !strncmp(plan->subjects[i].spec, "plugin:", 7);
+	if (!*args->coverage || !plugin)
+		return sp_error_set(err, SP_INVALID,
+				    "--coverage DIR collects the coverage of plugins, and this run "
+				    "has none (plugin:FILE.so, --suite-plugin)");
+	return 0;
+}
+
+/* What could not be written anyhow is told before the run; what happens during it comes later. */
+static int check_place(const struct cli_report *report, struct sp_error *err)
+{
+	const char *slash = strrchr(report->path, '/');
+	char *dir SP_FREE = strndup(report->path, slash ? (size_t)(slash - report->path) + 1 : 0);
+	const char *place = dir && *dir ? dir : ".";
+	struct stat st;
+
+	if (cli_report_is_stdout(report))
+		return 0;
+	if (!stat(report->path, &st) && S_ISDIR(st.st_mode))
+		return sp_error_set(err, SP_INVALID, "--report %s: %s is a folder",
+				    report->format->name, report->path);
+	/* A device or pipe stays and is written into. */
+	if (!stat(report->path, &st) && !S_ISREG(st.st_mode) && !access(report->path, W_OK))
+		return 0;
+	if (access(place, W_OK | X_OK))
+		return sp_error_set(err, SP_INVALID, "--report %s: %s cannot be written: %s: %s",
+				    report->format->name, report->path, place, strerror(errno));
+	return 0;
 }
 
 static bool check_reports(const struct run_args *args, struct run_plan *plan, struct checks *checks)
@@ -246,6 +266,8 @@ static bool check_reports(const struct run_args *args, struct run_plan *plan, st
 			return false;
 		if (rc)
 			continue;
+		if (stops(checks, check_place(report, &checks->err)))
+			return false;
 		plan->n_reports++;
 		on_stdout += cli_report_is_stdout(report);
 	}
@@ -381,6 +403,20 @@ static bool add_implied(struct run_plan *plan, struct checks *checks)
 	return true;
 }
 
+/* What the last run judged, where no subject is named. */
+static bool add_last_subjects(struct run_plan *plan, struct checks *checks)
+{
+	if (stops(checks, cli_state_last_specs(&plan->last_specs, &checks->err)))
+		return false;
+	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++) {
+		const char *spec = plan->last_specs.by_kind[kind];
+
+		if (spec && !add_subject(plan, kind, spec, checks))
+			return false;
+	}
+	return true;
+}
+
 static bool check_subjects(const struct run_args *args, struct run_plan *plan,
 			   struct checks *checks)
 {
@@ -393,6 +429,8 @@ static bool check_subjects(const struct run_args *args, struct run_plan *plan,
 	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
 		if (named[kind] && !add_subject(plan, kind, named[kind], checks))
 			return false;
+	if (args->last_failed && !plan->n_subjects && !add_last_subjects(plan, checks))
+		return false;
 	if (!plan->n_subjects && (!add_default(plan, SP_SUBJECT_PROVIDER, checks) ||
 				  !add_default(plan, SP_SUBJECT_STORE, checks)))
 		return false;
@@ -605,6 +643,36 @@ static void add_words(struct sp_buf *out, const char *option, const char *value)
 	cli_text_word(out, value);
 }
 
+static const char *shown_of(const struct run_plan *plan, enum sp_subject_kind kind)
+{
+	for (size_t i = 0; i < plan->n_subjects; i++)
+		if (plan->subjects[i].kind == kind)
+			return plan->shown[i];
+	return NULL;
+}
+
+/* "ours over bash", "ours over bash, sqlite": or results of two providers would share a subject. */
+static int name_subjects(struct run_plan *plan, struct sp_error *err)
+{
+	const char *provider = shown_of(plan, SP_SUBJECT_PROVIDER);
+	const char *store = shown_of(plan, SP_SUBJECT_STORE);
+
+	for (size_t i = 0; i < plan->n_subjects; i++) {
+		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
+		bool ensure = plan->subjects[i].kind == SP_SUBJECT_ENSURE;
+
+		if ((!ensure && plan->subjects[i].kind != SP_SUBJECT_JOURNAL) || !provider)
+			continue;
+		sp_buf_addf(&text, "%s over %s%s%s", plan->shown[i], provider,
+			    ensure && store ? ", " : "", ensure && store ? store : "");
+		plan->over[i] = sp_buf_take(&text, NULL);
+		if (!plan->over[i])
+			return sp_error_set(err, SP_INTERNAL, "out of memory");
+		plan->subjects[i].shown = plan->over[i];
+	}
+	return 0;
+}
+
 static int make_texts(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
 {
 	struct sp_buf rerun SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
@@ -677,10 +745,11 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 	       check_reports(args, plan, &checks) &&
 	       !stops(&checks, check_fault(args, plan, &checks.err)) &&
 	       !stops(&checks, check_control(args, plan, &checks.err)) &&
+	       !stops(&checks, check_coverage(args, plan, &checks.err)) &&
 	       !stops(&checks, check_driver(args, plan, &checks.err)) &&
 	       !(args->profile && stops(&checks, check_profile(args, &checks.err))) &&
 	       !(args->budget && stops(&checks, check_budget(args, plan, &checks.err))) &&
-	       check_unbuilt(args, &checks) && check_cases(args, plan, &checks);
+	       check_cases(args, plan, &checks);
 	if (good && checks.later.code != SP_OK)
 		checks.err = checks.later;
 	if (!good || checks.later.code != SP_OK) {
@@ -697,15 +766,18 @@ int cli_plan_make(const struct run_args *args, struct run_plan *plan, struct sp_
 		plan->jobs = 1;
 		plan->case_deadline_ms = ATTACHED_DEADLINE_MS;
 	}
-	return make_texts(args, plan, err);
+	return name_subjects(plan, err) ? (int)err->code : make_texts(args, plan, err);
 }
 
 void cli_plan_done(struct run_plan *plan)
 {
-	for (size_t i = 0; i < plan->n_subjects; i++)
+	for (size_t i = 0; i < plan->n_subjects; i++) {
 		free(plan->shown[i]);
+		free(plan->over[i]);
+	}
 	sp_selection_done(&plan->selection);
 	cli_ids_done(&plan->last_failed);
+	cli_specs_done(&plan->last_specs);
 	sp_baseline_free(plan->baseline);
 	free(plan->suites);
 	free(plan->reports);

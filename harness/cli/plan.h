@@ -38,8 +38,10 @@ struct run_plan {
 	size_t n_subjects;
 	/* The first of them; what follows from these (a store's own lock) comes after. */
 	size_t n_named;
-	/* Redacted SPECs that the subjects point to. */
+	/* Redacted SPECs, as a command line takes them. */
 	char *shown[SP_SUBJECT_KIND_MAX_];
+	/* Of a journal or ensure: the SPEC and what it stands on, for results; else NULL. */
+	char *over[SP_SUBJECT_KIND_MAX_];
 	/* "provider bash" and so on. */
 	char *subjects_text;
 	/* Suites whose subject is there. */
@@ -49,6 +51,7 @@ struct run_plan {
 	/* --last-failed found nothing that failed. */
 	bool nothing_failed;
 	struct cli_ids last_failed;
+	struct cli_specs last_specs;
 	struct cli_settings settings;
 	/* 0: the defaults. */
 	uint64_t case_deadline_ms, grace_ms;

@@ -91,7 +91,8 @@ static const struct {
 	  SP_INVALID, "--store" },
 	{ "a fault of stores", { .store = "memory", .defect = "store-merges" }, 0, NULL },
 	{ "a baseline that is not there", { .baseline = "/nowhere/x" }, SP_IO, "/nowhere/x" },
-	{ "coverage", { .coverage = "x" }, SP_UNSUPPORTED, "--coverage is not built yet" },
+	{ "coverage", { .coverage = "x" }, SP_INVALID, "this run has none" },
+	{ "coverage of a plugin", { .provider = "plugin:x.so", .coverage = "x" }, 0, NULL },
 	{ "a trace of no driver", { .trace = true }, SP_INVALID, "--trace" },
 	{ "a trace", { .store = "driver:x", .trace = true }, 0, NULL },
 	{ "a profile", { .profile = "full" }, 0, NULL },
@@ -230,5 +231,27 @@ Test(plan, only_suites_whose_subject_is_there)
 		cr_expect(plan.suites[i]->subject == SP_SUBJECT_PROVIDER ||
 				  plan.suites[i]->subject == SP_SUBJECT_JOURNAL,
 			  "%s", plan.suites[i]->name);
+	cli_plan_done(&plan);
+}
+
+/* Merged results of two providers must not share a subject; the command line takes the SPEC. */
+Test(plan, a_journal_is_named_with_what_it_stands_on)
+{
+	struct run_args args = { .provider = "local", .store = "memory", .journal = "ours" };
+	struct sp_error err = SP_ERROR_INIT;
+	const char *journal = "", *ensure = "";
+	struct run_plan plan;
+
+	cr_assert_eq(cli_plan_make(&args, &plan, &err), 0, "%s", err.message);
+	for (size_t i = 0; i < plan.n_subjects; i++) {
+		if (plan.subjects[i].kind == SP_SUBJECT_JOURNAL)
+			journal = plan.subjects[i].shown;
+		if (plan.subjects[i].kind == SP_SUBJECT_ENSURE)
+			ensure = plan.subjects[i].shown;
+	}
+	cr_expect_str_eq(journal, "ours over local");
+	cr_expect_str_eq(ensure, "ours over local, memory");
+	cr_expect_str_eq(plan.rerun_prefix,
+			 "sandproof run --provider local --store memory --journal ours");
 	cli_plan_done(&plan);
 }

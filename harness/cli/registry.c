@@ -500,6 +500,12 @@ bool cli_registry_permits(const struct cli_registry *registry)
 	return !fault || !fault->reaches_outside || registry->isolated;
 }
 
+void cli_registry_dump(void *arg)
+{
+	(void)arg;
+	sp_plugin_finish();
+}
+
 /* ---- Opening ---- */
 
 /* SPEC of a kind in this run, or NULL. A lock that is not named is the store's own. */

@@ -136,6 +136,8 @@ int cli_registry_workspace(void *registry, int worker, char **ret_workspace, str
 pid_t cli_registry_backend_pid(void *registry);
 void cli_registry_backend_ended(void *registry, struct sp_error *err);
 uint64_t cli_registry_commands(void *registry);
+/* Writes the coverage of plugins; for a worker that is about to end. */
+void cli_registry_dump(void *registry);
 int cli_registry_open(void *registry, enum sp_subject_kind kind, const char *spec,
 		      const char *workspace, struct sp_subject *ret_subject, struct sp_error *err);
 

@@ -14,6 +14,7 @@
 #include <results/results.h>
 
 #define LAST_RUN "last.ndjson"
+#define LAST_SPECS "last-run.specs"
 /* Larger results are not copied. */
 #define REMEMBER_MAX (256 * 1024 * 1024)
 
@@ -97,14 +98,80 @@ int cli_state_results_path(char **ret_path, struct sp_error *err)
 	return 0;
 }
 
-static char *last_run_path(void)
+static char *state_path(const char *name)
 {
 	char *dir SP_FREE = cli_state_dir(), *path = NULL;
 
-	return dir && asprintf(&path, "%s/" LAST_RUN, dir) >= 0 ? path : NULL;
+	return dir && asprintf(&path, "%s/%s", dir, name) >= 0 ? path : NULL;
 }
 
-void cli_state_remember(const char *results_path)
+static char *last_run_path(void)
+{
+	return state_path(LAST_RUN);
+}
+
+/* One "kind SPEC" a line. */
+static void remember_specs(const struct sp_run_subject *subjects, size_t n)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(REMEMBER_MAX);
+	char *path SP_FREE = state_path(LAST_SPECS);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(subjects[i].spec, '\n'))
+			sp_buf_addf(&text, "%s %s\n", sp_subject_kind_name(subjects[i].kind),
+				    subjects[i].spec);
+	if (path && !text.error)
+		(void)sp_write_file(path, sp_buf_str(&text), text.len, 0600, NULL);
+}
+
+void cli_specs_done(struct cli_specs *specs)
+{
+	for (int kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
+		free(specs->by_kind[kind]);
+	*specs = (struct cli_specs){ { NULL } };
+}
+
+/* Takes one line, if it is "kind SPEC". */
+static int take_spec(struct cli_specs *specs, const char *line, size_t len)
+{
+	for (int kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++) {
+		const char *name = sp_subject_kind_name((enum sp_subject_kind)kind);
+		size_t n = strlen(name);
+
+		if (len <= n + 1 || strncmp(line, name, n) || line[n] != ' ' ||
+		    specs->by_kind[kind])
+			continue;
+		specs->by_kind[kind] = strndup(line + n + 1, len - n - 1);
+		return specs->by_kind[kind] ? 0 : SP_INTERNAL;
+	}
+	return 0;
+}
+
+int cli_state_last_specs(struct cli_specs *ret_specs, struct sp_error *err)
+{
+	char *path SP_FREE = state_path(LAST_SPECS);
+	struct cli_specs specs = { { NULL } };
+	struct sp_bytes bytes = SP_BYTES_INIT;
+	int rc = 0;
+
+	if (path && !sp_read_file(path, REMEMBER_MAX, &bytes, NULL))
+		for (const char *at = (char *)bytes.data; !rc && *at; at += *at == '\n') {
+			size_t len = strcspn(at, "\n");
+
+			rc = take_spec(&specs, at, len);
+			at += len;
+		}
+	sp_bytes_done(&bytes);
+	if (rc) {
+		cli_specs_done(&specs);
+		return sp_error_set(err, rc, "out of memory");
+	}
+	*ret_specs = specs;
+	return 0;
+}
+
+void cli_state_remember(const char *results_path, const struct sp_run_subject *subjects,
+			size_t n_subjects)
 {
 	char *dir SP_FREE = cli_state_dir(), *path SP_FREE = last_run_path();
 	struct sp_bytes bytes = SP_BYTES_INIT;
@@ -113,6 +180,7 @@ void cli_state_remember(const char *results_path)
 	    sp_read_file(results_path, REMEMBER_MAX, &bytes, NULL))
 		return;
 	(void)sp_write_file(path, bytes.data, bytes.len, 0600, NULL);
+	remember_specs(subjects, n_subjects);
 	sp_bytes_done(&bytes);
 }
 

@@ -4,7 +4,7 @@
 #define SP_CLI_STATE_H
 
 #include <cli/options.h>
-#include <sandproof/error.h>
+#include <runner/runner.h>
 
 /*
  * "$XDG_STATE_HOME/sandproof", "~/.local/state/sandproof", or a folder of this user below the
@@ -18,8 +18,20 @@ char *cli_state_dir(void);
  */
 int cli_state_results_path(char **ret_path, struct sp_error *err);
 
-/* Keeps a copy of these results as the last run's; failing to is no error. */
-void cli_state_remember(const char *results_path);
+/* SPECs by kind of subject; NULL: none. */
+struct cli_specs {
+	char *by_kind[SP_SUBJECT_KIND_MAX_];
+};
+void cli_specs_done(struct cli_specs *specs);
+
+/*
+ * Keeps a copy of these results as the last run's, and the SPECs that it was given; failing to is
+ * no error.
+ */
+void cli_state_remember(const char *results_path, const struct sp_run_subject *subjects,
+			size_t n_subjects);
+/* Reads those SPECs; all NULL where there are none. SP_INTERNAL without memory. */
+int cli_state_last_specs(struct cli_specs *ret_specs, struct sp_error *err);
 
 /* Owned ids of the cases that failed or were errors in the last run. */
 struct cli_ids {

@@ -53,18 +53,31 @@ static void write_results(const char *path)
 Test(state, last_failed)
 {
 	char *dir SP_FREE = fresh_state(), *path SP_FREE = NULL;
+	static const struct sp_run_subject named[] = {
+		{ .kind = SP_SUBJECT_PROVIDER, .spec = "driver:node a b.mjs", .shown = "" },
+		{ .kind = SP_SUBJECT_STORE, .spec = "memory", .shown = "" },
+		{ .kind = SP_SUBJECT_LOCK, .spec = "sqlite:a\nstore b", .shown = "" },
+	};
 	struct cli_ids ids = { NULL, 0 };
+	struct cli_specs specs = { { NULL } };
 	struct sp_error err = SP_ERROR_INIT;
 
+	cr_expect_eq(cli_state_last_specs(&specs, &err), 0, "%s", err.message);
+	cr_expect_null(specs.by_kind[SP_SUBJECT_PROVIDER]);
 	cr_expect_eq(cli_state_last_failed(&ids, &err), SP_INVALID, "there is no last run yet");
 	cr_expect_eq(cli_state_results_path(&path, &err), 0, "%s", err.message);
 	write_results(path);
-	cli_state_remember(path);
+	cli_state_remember(path, named, SP_COUNT(named));
 	cr_expect_eq(cli_state_last_failed(&ids, &err), 0, "%s", err.message);
 	cr_expect_eq(ids.len, 2, "%zu ids", ids.len);
 	cr_expect(ids.len == 2 && !strcmp(ids.items[0], "kill.b") &&
 		  !strcmp(ids.items[1], "kill.d"));
 	cli_ids_done(&ids);
+	cr_expect_eq(cli_state_last_specs(&specs, &err), 0, "%s", err.message);
+	cr_expect_str_eq(specs.by_kind[SP_SUBJECT_PROVIDER], "driver:node a b.mjs");
+	cr_expect_str_eq(specs.by_kind[SP_SUBJECT_STORE], "memory");
+	cr_expect_null(specs.by_kind[SP_SUBJECT_LOCK], "a line's end cannot be kept in a line");
+	cli_specs_done(&specs);
 	sp_remove_tree(dir);
 }
 

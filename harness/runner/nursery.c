@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "nursery.h"
 
+#include "coverage.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -106,6 +108,7 @@ static _Noreturn void serve(const struct sp_worker_options *options, int sock)
 		if (send_message(sock, &message, HEAD, &pidfd, pidfd >= 0))
 			break;
 	}
+	sp_coverage_dump(options->run);
 	_exit(0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A peer from within: finds its place, opens a subject of its own, runs the case's function. */
+#include "coverage.h"
 #include "nursery.h"
 
 #include <errno.h>
@@ -21,9 +22,6 @@
 
 /* What a small disk has room for. */
 #define SMALL_DISK "size=1m,mode=700"
-
-/* Present only in a build with coverage. */
-void __gcov_dump(void) __attribute__((weak));
 
 struct sp_peer_side_impl {
 	struct sp_peer_side side;
@@ -137,13 +135,6 @@ bool sp_side_hear(struct sp_peer_side *side, char *buffer, size_t size)
 
 /* ---- its life ---- */
 
-static _Noreturn void leave(void)
-{
-	if (__gcov_dump)
-		__gcov_dump();
-	_exit(0);
-}
-
 static void run(const struct sp_worker_options *options, const struct sp_peer_order *order,
 		struct sp_peer_side_impl *impl)
 {
@@ -180,5 +171,6 @@ _Noreturn void sp_peer_main(const struct sp_worker_options *options,
 
 	if (sp_side_hear(&impl.side, go, sizeof(go)))
 		run(options, order, &impl);
-	leave();
+	sp_coverage_dump(options->run);
+	_exit(0);
 }

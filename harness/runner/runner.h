@@ -133,6 +133,12 @@ struct sp_run_options {
 	 * Called in the supervisor. May be NULL.
 	 */
 	int (*workspace)(void *opener, int worker, char **ret_workspace, struct sp_error *err);
+	/*
+	 * Coverage of what is inside a worker besides us (a plugin): writes what was counted.
+	 * Called in a worker right before it ends, possibly on another thread than its cases and
+	 * after a crash. NULL: none is collected.
+	 */
+	void (*dump)(void *opener);
 	/* Commands that the fake ran so far, 0 where unknown. May be NULL. */
 	uint64_t (*commands)(void *opener);
 

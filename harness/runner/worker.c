@@ -15,14 +15,14 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#include "coverage.h"
 #include "nursery.h"
 #include "procs.h"
 
 /* What removing things after a case may take. */
 #define CLEANUP_MS 8000
 
-/* Present only in a build with coverage or leak checking. */
-void __gcov_dump(void) __attribute__((weak));
+/* Present only in a build with leak checking. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 void sp_worker_unref_cancel(struct sp_cancel **cancel)
@@ -41,18 +41,22 @@ struct sp_cancel *sp_worker_cleanup_cancel(void)
 
 /* ---- telling the supervisor ---- */
 
-static _Noreturn void end_worker(int code)
+static _Noreturn void end_process(const struct sp_worker_options *options, int code)
 {
-	if (__gcov_dump)
-		__gcov_dump();
+	sp_coverage_dump(options->run);
 	_exit(code);
+}
+
+static _Noreturn void end_worker(const struct sp_worker *w, int code)
+{
+	end_process(w->options, code);
 }
 
 void sp_worker_tell(struct sp_worker *w)
 {
 	/* A supervisor that cannot be told is gone, and the worker with it. */
 	if (sp_wire_send(&w->wire, w->options->sock))
-		end_worker(SP_EXIT_HARNESS);
+		end_worker(w, SP_EXIT_HARNESS);
 }
 
 /* One text, from any thread: the socket keeps messages apart. */
@@ -247,11 +251,13 @@ static void tear_down(struct sp_worker *w)
 
 static _Noreturn void quit(struct sp_worker *w)
 {
+	const struct sp_worker_options *options = w->options;
+
 	tear_down(w);
 	free(w);
 	if (__lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
-		end_worker(SP_EXIT_HARNESS);
-	end_worker(0);
+		end_process(options, SP_EXIT_HARNESS);
+	end_process(options, 0);
 }
 
 /* ---- cleaning after others ---- */
@@ -304,11 +310,11 @@ static void run_case(struct sp_worker *w)
 	uint64_t limit_ms = sp_wire_get(&w->wire);
 
 	if (w->wire.bad || index >= w->options->run->selection.len)
-		end_worker(SP_EXIT_HARNESS);
+		end_worker(w, SP_EXIT_HARNESS);
 	sp_worker_run_case(w, index, limit_ms);
 	/* A thread still is in the subject; memory and handles go with the process. */
 	if (w->retire)
-		end_worker(0);
+		end_worker(w, 0);
 }
 
 int sp_worker_main(const struct sp_worker_options *options)
@@ -320,7 +326,11 @@ int sp_worker_main(const struct sp_worker_options *options)
 	if (!w)
 		return SP_EXIT_HARNESS;
 	w->options = options;
-	if (!start_nursery(w) || !set_up(w))
+	if (!start_nursery(w))
+		return SP_EXIT_HARNESS;
+	/* After the nursery, whose processes end in their own way; before leaks are looked for. */
+	sp_coverage_watch(options->run);
+	if (!set_up(w))
 		return SP_EXIT_HARNESS;
 	for (;;) {
 		int type = sp_wire_recv(&w->wire, options->sock, 0);

@@ -10,6 +10,8 @@
 
 #include <base/cleanup.h>
 
+#include "loaded.h"
+
 /* What is loaded stays, and its entry point is called once. */
 struct loaded {
 	struct loaded *next;
@@ -74,6 +76,12 @@ static const struct sp_plugin *find(const void *handle)
 		if (at->handle == handle)
 			return at->plugin;
 	return NULL;
+}
+
+void sp_plugin_each(void (*fn)(void *handle))
+{
+	for (const struct loaded *at = all_loaded; at; at = at->next)
+		fn(at->handle);
 }
 
 /* Under the lock. */

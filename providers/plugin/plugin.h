@@ -33,4 +33,10 @@ int sp_plugin_probe(const char *path, unsigned wanted, struct sp_error *err);
 int sp_plugin_open(enum sp_subject_kind kind, const char *path, const char *config,
 		   struct sp_subject *subject, struct sp_error *err);
 
+/*
+ * Runs the destructors of all plugins of this process, once, for one that is about to end without
+ * them: that writes the counters of those that were built with coverage.
+ */
+void sp_plugin_finish(void);
+
 #endif

@@ -261,6 +261,43 @@ Test(plugin, examples)
 	check_rows(built_by_hand, SP_COUNT(built_by_hand));
 }
 
+/*
+ * A plugin that was built with coverage, in a worker that ends in each way: the line that it ended
+ * in is counted. gcov says "     1:   84:" of a line that was, "#####" of one that was not.
+ */
+#define COVERED(config, options, line)                                                             \
+	"cd \"$1\" && rm -rf c && cc --coverage -shared -fPIC -I \"$3/harness/include\" -o "       \
+	"cov.so "                                                                                  \
+	"\"$3/providers/plugin/test/faulty.c\" && \"$0\" run --provider plugin:./cov.so:" config   \
+	" --case exec.code.passes-through --coverage c" options                                    \
+	"; cd \"c$1\" && gcov -t *.gcda | grep -cE '^ +[1-9][0-9]*[*]?:.*" line "'"
+
+static const struct row covered[] = {
+    {COVERED("healthy", "", "pclose"), 0, "1 passed, 0 failed, 0 skipped", "\n1\n"},
+    /* By TERM at its deadline. */
+    {COVERED("hang-in-exec", " --option case_deadline_ms=500 --option grace_ms=60000", "pause"), 0,
+     "passed inside sandbox.exec", "\n1\n"},
+    {COVERED("abort-in-exec", "", "abort..;"), 0, "the worker ended by SIGABRT", "\n1\n"},
+    {COVERED("exit-in-exec", "", "exit.9"), 0, "the worker ended by exit code 9", "\n1\n"},
+    /* A suite's cases are in a plugin as well. */
+    {"cd \"$1\" && cc --coverage -shared -fPIC -I \"$3/harness/include\" -o clock.so "
+     "\"$3/providers/plugin/examples/clock.c\" && \"$0\" run --suite-plugin clock.so --suite "
+     "clock --provider local --coverage s && cd \"s$1\" && gcov -t *.gcda | grep -c "
+     "'#####.*output_of'",
+     1, "3 passed, 0 failed, 0 skipped", "\n0\n"},
+    {"\"$0\" run --provider plugin:\"$2/plugin_faulty.so\" --case exec.code.passes-through "
+     "--coverage \"$1/none\"",
+     0, "build the plugin with --coverage", NULL},
+    {"\"$0\" run --provider local --coverage \"$1/none\"", 2, "this run has none", NULL},
+    {"\"$0\" run --provider plugin:\"$2/plugin_faulty.so\" --coverage /proc/none", 3,
+     "--coverage: /proc/none cannot be made", NULL},
+};
+
+Test(plugin, coverage)
+{
+	check_rows(covered, SP_COUNT(covered));
+}
+
 /* What a plugin can see of the program is the contract, whole, and nothing else. */
 Test(plugin, exports)
 {

@@ -77,6 +77,8 @@ static int box_exec(void *self, const struct sp_exec_options *options,
 		fputs("about to crash\n", stderr);
 		crash();
 	}
+	if (is_chosen(options->command) && is("abort-in-exec"))
+		abort();
 	if (is_chosen(options->command) && is("exit-in-exec"))
 		exit(9);
 	if (is_chosen(options->command) && is("hang-in-exec"))
