@@ -86,6 +86,8 @@ struct prove_healthy {
 	const char *suite;
 	/* Only these cases; none: all. Borrowed ids. */
 	struct cli_list cases;
+	/* Its cases are those that faults were shown by there; it runs when all faults are done. */
+	bool late;
 	struct sp_result_end end;
 	/* Cases that failed, joined by spaces; why the run did not work, or NULL. */
 	char *failures;
@@ -118,6 +120,8 @@ struct prove {
 
 /* Fills stacks, defects and healthy runs. SP_INVALID names an unknown fault and its nearest. */
 int prove_plan(struct prove *prove, struct sp_error *err);
+/* Adds a case to the late healthy run of a stack, where there is one. */
+void prove_plan_late(struct prove *prove, unsigned stack, const char *id);
 /* Ids of cases that no fault names, joined by spaces; malloc'ed, "" for none, NULL: no memory. */
 char *prove_toothless(void);
 

@@ -90,17 +90,21 @@ bool prove_is_platform_change(const struct sp_results *results)
 void prove_take(struct prove *prove, struct prove_defect *defect, const struct sp_results *results,
 		char *trouble)
 {
-	(void)prove;
+	unsigned stack = defect->stacks[defect->turn];
+
 	free(defect->trouble);
 	defect->trouble = trouble;
 	for (size_t i = 0; i < results->n_cases; i++) {
 		const struct sp_result_case *result = &results->cases[i];
 		struct prove_case *one = find_case(defect, result->id);
 
-		if (one && !one->ran)
+		if (one && !one->ran) {
 			take_case(one, result);
-		else if (!one && sees_fault(result))
+			if (one->ran)
+				prove_plan_late(prove, stack, one->id);
+		} else if (!one && sees_fault(result)) {
 			add_word(&defect->others, result->id);
+		}
 	}
 	defect->turn++;
 }

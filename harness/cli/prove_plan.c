@@ -245,6 +245,12 @@ static void add_healthy(struct prove *prove, unsigned stack, const char *suite)
 		(struct prove_healthy){ .stack = stack, .suite = suite };
 }
 
+static void add_late(struct prove *prove, unsigned stack)
+{
+	add_healthy(prove, stack, NULL);
+	prove->healthy[prove->n_healthy - 1].late = true;
+}
+
 /* True for a suite that runs when a provider alone is named. */
 static bool needs_provider_only(const struct sp_suite *suite)
 {
@@ -262,14 +268,18 @@ static int plan_all_healthy(struct prove *prove, struct sp_error *err)
 				sizeof(*prove->healthy));
 	if (!prove->healthy)
 		return no_memory(err);
-	add_healthy(prove, LOCAL, NULL);
 	for (size_t i = 0; i < n_suites; i++)
 		if (needs_provider_only(suites[i]))
 			add_healthy(prove, BASH, suites[i]->name);
 	add_healthy(prove, RUNTIME, "env");
 	add_healthy(prove, RUNTIME, "snapshot");
-	for (unsigned stack = ENSURE_BASH; stack < prove->n_stacks; stack++)
-		add_healthy(prove, stack, NULL);
+	add_healthy(prove, ENSURE_BASH, NULL);
+	add_healthy(prove, SQLITE, NULL);
+	/* These show what the first of their kind skips, and are asked for that alone. */
+	add_late(prove, LOCAL);
+	add_late(prove, ENSURE_LOCAL);
+	for (unsigned stack = MEMORY; stack < prove->n_stacks; stack++)
+		add_late(prove, stack);
 	return 0;
 }
 
@@ -279,6 +289,16 @@ static bool has_word(const struct cli_list *list, const char *word)
 		if (!strcmp(list->items[i], word))
 			return true;
 	return false;
+}
+
+void prove_plan_late(struct prove *prove, unsigned stack, const char *id)
+{
+	for (size_t i = 0; i < prove->n_healthy; i++) {
+		struct prove_healthy *healthy = &prove->healthy[i];
+
+		if (healthy->late && healthy->stack == stack && !has_word(&healthy->cases, id))
+			cli_list_add(&healthy->cases, id);
+	}
 }
 
 /* Some faults only: the cases that they are held against, on the same stacks. */

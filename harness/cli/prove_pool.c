@@ -146,6 +146,23 @@ static void job_done(struct job *job)
 	free(job->log);
 }
 
+/* The next healthy run that may begin, or NULL. */
+static struct prove_healthy *next_healthy(struct pool *pool)
+{
+	struct prove *prove = pool->prove;
+
+	while (pool->next_healthy < prove->n_healthy) {
+		struct prove_healthy *healthy = &prove->healthy[pool->next_healthy];
+
+		if (healthy->late && prove->told < prove->n_defects)
+			return NULL;
+		pool->next_healthy++;
+		if (!healthy->late || healthy->cases.len)
+			return healthy;
+	}
+	return NULL;
+}
+
 /* Takes what is next; false when nothing waits. */
 static bool take_next(struct pool *pool, struct job *job)
 {
@@ -154,9 +171,9 @@ static bool take_next(struct pool *pool, struct job *job)
 	*job = (struct job){ .child = SP_CHILD_INIT };
 	if (pool->n_again)
 		job->defect = pool->again[--pool->n_again];
-	else if (pool->next_healthy < prove->n_healthy)
+	else if ((job->healthy = next_healthy(pool)))
 		/* The long ones first, so that no core waits for them at the end. */
-		job->healthy = &prove->healthy[pool->next_healthy++];
+		return true;
 	else if (pool->next_defect < prove->n_defects)
 		job->defect = &prove->defects[pool->next_defect++];
 	return job->defect || job->healthy;
