@@ -436,9 +436,13 @@ FAULT_WRAP(wrap_list_skips, list_skips)
 	  .seam = SP_FAULT_RENDER_STEP, .change_steps = change_ }
 
 static const struct sp_fault faults[] = {
-	PROVIDER("life-create-early", wrap_early, "L1", false,
-		 "create() answers before the sandbox takes commands.", FAULT_LIST("contract:1.3"),
-		 "lifecycle.create.ready"),
+	{ .version = SP_FAULT_VERSION, .id = "life-create-early",
+	  .summary = "create() answers before the sandbox takes commands.",
+	  .sources = FAULT_LIST("contract:1.3"), .clause = "lifecycle L1",
+	  .cases = FAULT_LIST("lifecycle.create.ready"),
+	  /* Whatever runs a command may come too early for it. */
+	  .control = "caps.declared.constant", .seam = SP_FAULT_PROVIDER,
+	  .wrap_provider = wrap_early },
 	PROVIDER("life-create-reuses", wrap_reuses, "L1", false,
 		 "create() gives a sandbox that is there already.", FAULT_LIST("contract:1.3"),
 		 "lifecycle.create.independent"),

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of holders and waiters: order, release, tokens, the lost signal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <base/cleanup.h>
 #include <base/files.h>
+#include <base/sha256.h>
 
 #include "wrap.h"
 #include "wrap_lock.h"
@@ -243,18 +248,35 @@ static void gone_close(struct fault_lock *lock)
 static const struct fault_lock_hooks gone = {.acquire = gone_acquire, .close = gone_close};
 FAULT_WRAP_LOCK(wrap_gone, gone)
 
-/* The place at the head of the queue is a lock as well, and it is not given back by the dead. */
+/* Waits for the place at the head of the queue: a file, which a process that dies leaves there. */
+static int take_place(const char *path, struct sp_cancel *cancel, struct sp_error *err)
+{
+	int fd, rc = 0;
+
+	while (!rc && (fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0) {
+		if (errno != EEXIST)
+			return sp_error_set_errno(err, errno, "%s cannot be made", path);
+		(void)poll(NULL, 0, 1);
+		rc = sp_cancel_check(cancel, err);
+	}
+	if (!rc)
+		close(fd);
+	return rc;
+}
+
 LOCK_ACQUIRE(queue_acquire)
 {
-	char place[SP_KEY_TAKEN + 64];
-	struct sp_lease turn = SP_LEASE_INIT;
-	int rc;
+	char path[PATH_MAX];
+	char digest[SP_SHA256_HEX];
+	int rc = sp_sha256_hex(key, strlen(key), digest);
 
-	snprintf(place, sizeof(place), "%.1000s#queue", key);
-	rc = sp_lock_acquire(&lock->inner, place, cancel, &turn, err);
+	snprintf(path, sizeof(path), "%s/queue-%.16s", sp_tmp_root(), digest);
 	if (!rc)
+		rc = take_place(path, cancel, err);
+	if (!rc) {
 		rc = sp_lock_acquire(&lock->inner, key, cancel, &lease->inner, err);
-	sp_lease_done(&turn);
+		(void)unlink(path);
+	}
 	return rc;
 }
 
