@@ -11,6 +11,9 @@
 #include <base/files.h>
 #include <cli/init_files.h>
 
+/* INIT_PAIRS: the languages and their kinds in words, from init/manifest. */
+#include "init_pairs.h"
+
 #define FILE_CEILING ((size_t)4 << 20)
 /* What a project may be called, so that it can stand in any file without quotes. */
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
@@ -65,16 +68,11 @@ static bool offered(const char *lang, const char *kind)
 
 static int check_pair(const struct init_args *args, struct sp_error *err)
 {
-	struct sp_buf has SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_ERROR_TEXT);
-
 	if (offered(args->lang, args->kind))
 		return 0;
-	for (size_t i = 0; i < SP_COUNT(kinds); i++)
-		if (offered(args->lang, kinds[i]))
-			sp_buf_addf(&has, "%s%s", has.len ? ", " : "", kinds[i]);
 	return sp_error_set(err, SP_INVALID,
-			    "there is no project of kind %s in %s; in %s there is %s", args->kind,
-			    args->lang, args->lang, sp_buf_str(&has));
+			    "there is no project of kind %s in %s; there is " INIT_PAIRS,
+			    args->kind, args->lang);
 }
 
 static int check(const struct init_args *args, const struct cli_list *words, struct sp_error *err)
@@ -221,12 +219,13 @@ const struct cli_command cli_init_command = {
 	.details = "Writes a working project into a new or empty folder: a small subject that "
 		   "keeps its promises, what speaks for it, a test script and a file for "
 		   "continuous integration. The script passes as it is written; replace the "
-		   "subject by yours and it tells what is missing. Not every language has every "
-		   "kind; the message for one that is not there says which are. The files are "
+		   "subject by yours and it tells what is missing. There is " INIT_PAIRS
+		   ". A suite is of cases of your own, for `run --suite-plugin`. The files are "
 		   "listed on standard output.",
 	.options = options,
 	.n_options = SP_COUNT(options),
 	.examples = "  sandproof init --lang node my-provider\n"
-		    "  sandproof init --lang python --kind store my-store\n",
+		    "  sandproof init --lang python --kind store my-store\n"
+		    "  sandproof init --lang c --kind suite my-suite\n",
 	.run = run_init,
 };

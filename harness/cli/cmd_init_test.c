@@ -70,7 +70,8 @@ Test(init, refusals)
 	    {{"--lang", "node", "x", "y"}, "name one folder"},
 	    {{"--lang", "nod", "x"}, "the nearest: node"},
 	    {{"--lang", "node", "--kind", "lok", "x"}, "the nearest: lock"},
-	    {{"--lang", "node", "--kind", "suite", "x"}, "in node there is provider, store, lock"},
+	    {{"--lang", "node", "--kind", "suite", "x"},
+	     "no project of kind suite in node; there is node (provider, store, lock), "},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(table); i++)
@@ -161,5 +162,29 @@ Test(init, projects)
 		written += r.code == 0;
 		sp_run_result_done(&r);
 	}
-	cr_expect_geq(written, 6);
+	cr_expect_geq(written, 10);
+}
+
+/* A language that is told as "LANG (KIND, KIND)" has these and no others. */
+Test(init, help_tells_what_there_is)
+{
+	const char *words[] = {"--help", NULL};
+	struct sp_run_result r = run(words);
+	size_t n;
+	const struct cli_init_file *files = cli_init_files(&n);
+
+	for (size_t f = 0; f < n; f++) {
+		const char *at, *end;
+		char *start SP_FREE = NULL;
+
+		cr_assert(asprintf(&start, "%s (", files[f].lang) > 0);
+		at = strstr(r.out, start);
+		end = at ? strchr(at, ')') : NULL;
+		cr_expect(end, "%s is not told: %s", files[f].lang, r.out);
+		if (end && strcmp(files[f].kind, "*"))
+			cr_expect(memmem(at, (size_t)(end - at), files[f].kind,
+					 strlen(files[f].kind)),
+				  "%s %s is not told: %s", files[f].lang, files[f].kind, r.out);
+	}
+	sp_run_result_done(&r);
 }

@@ -3,11 +3,9 @@
  * An example of a provider as a plugin, in one file and with nothing but libc: a sandbox is a
  * folder, a command a child process in it. It offers what a provider has to begin with (create,
  * exec, resume, destroy, list); what it declares false, or leaves NULL, is the next thing to write.
+ * README.md says how it is built and judged.
  *
- *     cc -shared -fPIC -Wall -I harness/include -o box.so providers/plugin/examples/box.c
- *     build/sandproof run --provider plugin:./box.so --suite exec
- *
- * CONFIG is the folder for sandboxes: plugin:./box.so:/tmp/boxes.
+ * CONFIG is the folder for sandboxes: plugin:FILE.so:/tmp/boxes.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

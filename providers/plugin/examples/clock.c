@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An example of a suite of one's own, in the same words as ours: what a team asks of the clock and
- * the temporary folder in its sandboxes.
- *
- *     cc -shared -fPIC -Wall -I harness/include -o clock.so providers/plugin/examples/clock.c
- *     build/sandproof list --suite-plugin ./clock.so --suite clock
- *     build/sandproof run --suite-plugin ./clock.so --suite clock --provider local
+ * the temporary folder in its sandboxes. README.md says how it is built and run; `sandproof list
+ * --suite-plugin FILE.so --suite clock` lists it.
  *
  * Each case says what must hold (requirement), why (rationale), how it sees the violation
  * (detection), and reaches at least one check; see sandproof/case.h for all that a case can ask.

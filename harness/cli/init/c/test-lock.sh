@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds and judges lock.c; further words go to `sandproof run`, such as --case 'GLOB' or --baseline known.baseline.
+set -eu
+cd "$(dirname "$0")"
+make -s lock.so
+mkdir -p out
+exec "${SANDPROOF:-sandproof}" run --lock plugin:./lock.so --suite lock --results out/results.ndjson "$@"
