@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An example of a provider as a plugin, in one file and with nothing but libc: a sandbox is a
- * folder, a command a child process in it. It offers what a provider has to begin with (create,
- * exec, resume, destroy, list); what it declares false, or leaves NULL, is the next thing to write.
+ * folder, a command a child process in it, and nothing keeps a command from what is outside. It
+ * offers what every provider has (sandboxes, commands, files); what it declares false, or leaves
+ * NULL, is the next thing to write.
  * README.md says how it is built and judged.
  *
  * CONFIG is the folder for sandboxes: plugin:FILE.so:/tmp/boxes.
@@ -264,7 +265,254 @@ static int box_exec(void *self, const struct sp_exec_options *options,
 	return 0;
 }
 
-/* ---- sandboxes ---- */
+/* ---- files ---- */
+
+static int file_error(struct sp_error *err, int error, const char *verb, const char *path)
+{
+	static const struct {
+		int error;
+		enum sp_code code;
+	} known[] = {
+	    {ENOENT, SP_NOT_FOUND}, {EISDIR, SP_CONFLICT},    {ENOTDIR, SP_CONFLICT},
+	    {EEXIST, SP_CONFLICT},  {ENOTEMPTY, SP_CONFLICT}, {ELOOP, SP_CONFLICT},
+	    {ENXIO, SP_CONFLICT},   {EINVAL, SP_INVALID},     {ENAMETOOLONG, SP_INVALID},
+	    {EACCES, SP_DENIED},    {EPERM, SP_DENIED},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].error == error)
+			return sp_error_set(err, known[i].code, "cannot %s %.256s: %s", verb, path,
+					    strerror(error));
+	return sp_error_set_errno(err, error, "cannot %s %.256s", verb, path);
+}
+
+/* Where a caller's path is, malloc'ed; what every call on files asks first. */
+static int place(const struct box *box, const char *path, struct sp_cancel *cancel, char **ret_real,
+		 struct sp_error *err)
+{
+	int rc = sp_cancel_check(cancel, err);
+
+	if (rc)
+		return rc;
+	if (!path || !*path)
+		return sp_error_set(err, SP_INVALID, "an empty path names nothing");
+	if (access(box->root, F_OK))
+		return sp_error_set(err, SP_GONE, "the sandbox %s was destroyed", box->id);
+	*ret_real = folder_of(box, path);
+	return *ret_real ? 0 : sp_error_set(err, SP_INTERNAL, "no memory");
+}
+
+/* Makes a folder with its parents; one that is there is fine. 0 or an errno. */
+static int make_folders(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat st;
+	int error = copy ? 0 : ENOMEM;
+
+	for (char *at = copy; !error && *at;) {
+		char saved;
+
+		at += strspn(at, "/");
+		at += strcspn(at, "/");
+		saved = *at;
+		*at = '\0';
+		if (mkdir(copy, 0755) && errno != EEXIST)
+			error = errno;
+		else if (stat(copy, &st))
+			error = errno;
+		else if (!S_ISDIR(st.st_mode))
+			error = saved ? ENOTDIR : EEXIST;
+		*at = saved;
+	}
+	free(copy);
+	return error;
+}
+
+/* Of the folder that a path lies in; 0 or an errno. */
+static int make_parents(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+	int error = parent ? make_folders(parent) : 0;
+
+	free(parent);
+	return error;
+}
+
+/* 0 or an errno. */
+static int read_all(const char *real, struct sp_bytes *ret_bytes)
+{
+	struct sp_bytes bytes = SP_BYTES_INIT;
+	struct stat st;
+	/* Without O_NONBLOCK a FIFO would wait for its writer. */
+	int fd = open(real, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error = fd < 0 ? errno : 0;
+
+	if (!error && fstat(fd, &st))
+		error = errno;
+	if (!error && !S_ISREG(st.st_mode))
+		error = S_ISDIR(st.st_mode) ? EISDIR : ENXIO;
+	errno = 0;
+	while (!error && take(fd, &bytes))
+		;
+	if (!error)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		sp_bytes_done(&bytes);
+	else
+		*ret_bytes = bytes;
+	return error;
+}
+
+static int box_read(void *self, const char *path, struct sp_bytes *ret_bytes,
+		    struct sp_cancel *cancel, struct sp_error *err)
+{
+	char *real = NULL;
+	int rc = place(self, path, cancel, &real, err), error;
+
+	if (rc)
+		return rc;
+	error = read_all(real, ret_bytes);
+	free(real);
+	return error ? file_error(err, error, "read", path) : 0;
+}
+
+/* 0 or an errno. */
+static int write_all(const char *real, const char *data, size_t len)
+{
+	int fd = open(real, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644);
+	int error = fd < 0 ? errno : 0;
+
+	while (!error && len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno != EINTR)
+			error = errno;
+		data += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0 && close(fd) && !error)
+		error = errno;
+	return error;
+}
+
+static int box_write(void *self, const char *path, const void *data, size_t len,
+		     struct sp_cancel *cancel, struct sp_error *err)
+{
+	char *real = NULL;
+	int rc = place(self, path, cancel, &real, err), error;
+
+	if (rc)
+		return rc;
+	error = make_parents(real);
+	if (!error)
+		error = write_all(real, data, len);
+	free(real);
+	return error ? file_error(err, error, "write", path) : 0;
+}
+
+static enum sp_file_type type_of(mode_t mode)
+{
+	if (S_ISREG(mode))
+		return SP_FILE;
+	if (S_ISDIR(mode))
+		return SP_DIR;
+	return S_ISLNK(mode) ? SP_SYMLINK : SP_OTHER;
+}
+
+/* The caller's own form of an entry's path, absolute. */
+static char *entry_path(const char *folder, const char *name)
+{
+	size_t len = strlen(folder);
+	char *path = NULL;
+
+	while (len && folder[len - 1] == '/')
+		len--;
+	if (!strcmp(folder, "."))
+		len = 0;
+	return asprintf(&path, "%s%.*s%s%s", *folder == '/' ? "" : "/workspace/", (int)len, folder,
+			len || *folder == '/' ? "/" : "", name) < 0
+		   ? NULL
+		   : path;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct sp_dir_entry *)a)->name,
+		      ((const struct sp_dir_entry *)b)->name);
+}
+
+/* 0 or an errno; an entry that vanished meanwhile is left out. */
+static int add_entry(int dir, const char *folder, const char *name, struct sp_dir_list *list)
+{
+	struct sp_dir_entry *grown;
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : errno;
+	grown = reallocarray(list->entries, list->len + 1, sizeof(*grown));
+	if (!grown)
+		return ENOMEM;
+	list->entries = grown;
+	grown += list->len++;
+	*grown = (struct sp_dir_entry){strdup(name), entry_path(folder, name), type_of(st.st_mode)};
+	return grown->name && grown->path ? 0 : ENOMEM;
+}
+
+/* 0 or an errno. */
+static int list_folder(const char *real, const char *folder, struct sp_dir_list *list)
+{
+	DIR *dir = opendir(real);
+	const struct dirent *entry;
+	int error = dir ? 0 : errno;
+
+	while (!error) {
+		errno = 0;
+		entry = readdir(dir);
+		error = errno;
+		if (!entry)
+			break;
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			error = add_entry(dirfd(dir), folder, entry->d_name, list);
+	}
+	if (dir)
+		closedir(dir);
+	return error;
+}
+
+static int box_list(void *self, const char *path, struct sp_dir_list *ret_list,
+		    struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_dir_list list = SP_DIR_LIST_INIT;
+	char *real = NULL;
+	int rc = place(self, path, cancel, &real, err), error;
+
+	if (rc)
+		return rc;
+	error = list_folder(real, path, &list);
+	free(real);
+	if (error) {
+		sp_dir_list_done(&list);
+		return file_error(err, error, "list", path);
+	}
+	if (list.len)
+		qsort(list.entries, list.len, sizeof(*list.entries), by_name);
+	*ret_list = list;
+	return 0;
+}
+
+static int box_mkdir(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err)
+{
+	char *real = NULL;
+	int rc = place(self, path, cancel, &real, err), error;
+
+	if (rc)
+		return rc;
+	error = make_folders(real);
+	free(real);
+	return error ? file_error(err, error, "make the folder", path) : 0;
+}
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -272,12 +520,81 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path) && errno != ENOENT ? -1 : 0;
 }
 
-static int remove_box(const char *root, struct sp_error *err)
+/* A file, link or tree; no link is followed. 0 or an errno. */
+static int remove_tree(const char *real)
 {
-	if (nftw(root, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) && errno != ENOENT)
-		return sp_error_set_errno(err, errno, "%s cannot be removed", root);
+	if (nftw(real, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) && errno != ENOENT)
+		return errno;
 	return 0;
 }
+
+static int box_remove(void *self, const char *path, struct sp_cancel *cancel, struct sp_error *err)
+{
+	const struct box *box = self;
+	char *real = NULL;
+	int rc = place(box, path, cancel, &real, err), error;
+
+	if (rc)
+		return rc;
+	/* With a slash at its end a link would be followed. */
+	for (size_t len = strlen(real); len > 1 && real[len - 1] == '/'; len--)
+		real[len - 1] = '\0';
+	error = strcmp(real, box->root) ? remove_tree(real) : EINVAL;
+	free(real);
+	return error ? file_error(err, error, "remove", path) : 0;
+}
+
+static int box_rename(void *self, const char *from, const char *to, struct sp_cancel *cancel,
+		      struct sp_error *err)
+{
+	char *real_from = NULL, *real_to = NULL;
+	int rc = place(self, from, cancel, &real_from, err);
+
+	if (!rc)
+		rc = place(self, to, cancel, &real_to, err);
+	if (!rc && rename(real_from, real_to))
+		rc = file_error(err, errno, "rename", from);
+	free(real_from);
+	free(real_to);
+	return rc;
+}
+
+static int box_lstat(void *self, const char *path, struct sp_stat *ret_stat,
+		     struct sp_cancel *cancel, struct sp_error *err)
+{
+	char *real = NULL;
+	struct stat st;
+	int rc = place(self, path, cancel, &real, err);
+
+	if (rc)
+		return rc;
+	if (lstat(real, &st))
+		rc = file_error(err, errno, "look at", path);
+	else
+		*ret_stat = (struct sp_stat){type_of(st.st_mode), st.st_mode,
+					     S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0};
+	free(real);
+	return rc;
+}
+
+static int box_exists(void *self, const char *path, bool *ret_exists, struct sp_cancel *cancel,
+		      struct sp_error *err)
+{
+	struct sp_error why = SP_ERROR_INIT;
+	struct sp_stat st;
+	int rc = box_lstat(self, path, &st, cancel, &why);
+
+	/* Only what was confirmed to be absent is. */
+	if (rc && rc != SP_NOT_FOUND) {
+		if (err)
+			*err = why;
+		return rc;
+	}
+	*ret_exists = !rc;
+	return 0;
+}
+
+/* ---- sandboxes ---- */
 
 static const char *box_id(void *self)
 {
@@ -291,8 +608,11 @@ static const char *box_root(void *self)
 
 static int box_destroy(void *self, struct sp_cancel *cancel, struct sp_error *err)
 {
+	const char *root = ((struct box *)self)->root;
+	int error = remove_tree(root);
+
 	(void)cancel;
-	return remove_box(((struct box *)self)->root, err);
+	return error ? file_error(err, error, "remove", root) : 0;
 }
 
 static void box_close(void *self)
@@ -310,6 +630,14 @@ static const struct sp_sandbox_ops box_ops = {
     .id = box_id,
     .workspace_root = box_root,
     .exec = box_exec,
+    .fs_read = box_read,
+    .fs_write = box_write,
+    .fs_list = box_list,
+    .fs_mkdir = box_mkdir,
+    .fs_remove = box_remove,
+    .fs_rename = box_rename,
+    .fs_exists = box_exists,
+    .fs_lstat = box_lstat,
     .destroy = box_destroy,
     .close = box_close,
 };
@@ -349,6 +677,7 @@ static const struct sp_capabilities *provider_capabilities(void *self)
 	static const struct sp_capabilities declared = {
 	    .version = SP_CAPABILITIES_VERSION,
 	    .exec = true,
+	    .fs = true,
 	    .output = SP_OUTPUT_BYTES,
 	};
 
@@ -356,10 +685,46 @@ static const struct sp_capabilities *provider_capabilities(void *self)
 	return &declared;
 }
 
+static int make_named(const struct box_provider *p, const char *id, struct sp_sandbox *ret_sandbox,
+		      struct sp_error *err)
+{
+	const char *root;
+	int rc = open_box(p, id, ret_sandbox, err);
+
+	if (rc)
+		return rc;
+	root = box_root(ret_sandbox->self);
+	if (!mkdir(root, 0700))
+		return 0;
+	rc = errno == EEXIST ? sp_error_set(err, SP_CONFLICT, "%s is there already", root)
+			     : sp_error_set_errno(err, errno, "%s cannot be made", root);
+	sp_sandbox_done(ret_sandbox);
+	return rc;
+}
+
+/* Without a name of the caller's it gets one of its own. */
+static int make_new(const struct box_provider *p, struct sp_sandbox *ret_sandbox,
+		    struct sp_error *err)
+{
+	char *root = NULL;
+	int rc;
+
+	if (asprintf(&root, "%s/box-XXXXXX", p->base) < 0)
+		return sp_error_set(err, SP_INTERNAL, "no memory");
+	if (!mkdtemp(root)) {
+		rc = sp_error_set_errno(err, errno, "%s cannot be made", root);
+	} else {
+		rc = open_box(p, strrchr(root, '/') + 1, ret_sandbox, err);
+		if (rc)
+			rmdir(root);
+	}
+	free(root);
+	return rc;
+}
+
 static int provider_create(void *self, const struct sp_create_options *options,
 			   struct sp_sandbox *ret_sandbox, struct sp_error *err)
 {
-	const char *root;
 	int rc = sp_cancel_check(options->cancel, err);
 
 	if (rc)
@@ -370,18 +735,10 @@ static int provider_create(void *self, const struct sp_create_options *options,
 				    "to each command");
 	if (options->network != SP_NETWORK_DEFAULT)
 		return sp_error_set(err, SP_UNSUPPORTED, "box: network_policy is not offered");
-	if (!is_id(options->id))
+	if (options->id && !is_id(options->id))
 		return sp_error_set(err, SP_INVALID, "box: an id is the name of a folder");
-	rc = open_box(self, options->id, ret_sandbox, err);
-	if (rc)
-		return rc;
-	root = box_root(ret_sandbox->self);
-	if (!mkdir(root, 0700))
-		return 0;
-	rc = errno == EEXIST ? sp_error_set(err, SP_CONFLICT, "%s is there already", root)
-			     : sp_error_set_errno(err, errno, "%s cannot be made", root);
-	sp_sandbox_done(ret_sandbox);
-	return rc;
+	return options->id ? make_named(self, options->id, ret_sandbox, err)
+			   : make_new(self, ret_sandbox, err);
 }
 
 static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sandbox,
@@ -412,6 +769,30 @@ static int provider_destroy(void *self, const char *id, struct sp_cancel *cancel
 	return rc;
 }
 
+static int provider_list(void *self, struct sp_id_list *ret_list, struct sp_cancel *cancel,
+			 struct sp_error *err)
+{
+	const struct box_provider *p = self;
+	struct sp_id_list list = SP_ID_LIST_INIT;
+	struct sp_dir_list boxes = SP_DIR_LIST_INIT;
+	int rc = sp_cancel_check(cancel, err), error = rc ? 0 : list_folder(p->base, "/", &boxes);
+
+	if (!rc && error)
+		rc = file_error(err, error, "list", p->base);
+	if (!rc && boxes.len)
+		list.ids = calloc(boxes.len, sizeof(*list.ids));
+	for (size_t i = 0; list.ids && i < boxes.len; i++) {
+		list.ids[list.len++] = boxes.entries[i].name;
+		boxes.entries[i].name = NULL;
+	}
+	if (!rc && list.len < boxes.len)
+		rc = sp_error_set(err, SP_INTERNAL, "no memory");
+	sp_dir_list_done(&boxes);
+	if (!rc)
+		*ret_list = list;
+	return rc;
+}
+
 static void provider_close(void *self)
 {
 	struct box_provider *p = self;
@@ -427,6 +808,7 @@ static const struct sp_provider_ops provider_ops = {
     .create = provider_create,
     .resume = provider_resume,
     .destroy = provider_destroy,
+    .list = provider_list,
     .close = provider_close,
 };
 
