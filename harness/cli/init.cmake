@@ -49,6 +49,7 @@ if(SANDPROOF_TESTS)
     list(GET words 1 kind)
     add_test(NAME init_${lang}_${kind}
              COMMAND ${CMAKE_SOURCE_DIR}/ci/test-init ${CMAKE_BINARY_DIR}/sandproof ${lang} ${kind})
-    set_tests_properties(init_${lang}_${kind} PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION "^skipped: ")
+    set_tests_properties(init_${lang}_${kind} PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION "^skipped: "
+                         ENVIRONMENT SANDPROOF_TIME_SCALE=4)
   endforeach()
 endif()
