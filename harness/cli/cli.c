@@ -10,18 +10,11 @@
 /* Largest output that is built in memory. */
 #define OUTPUT_CEILING (64 * 1024 * 1024)
 
-/* What design and issues promise for later; each says what serves meanwhile. */
-static const struct cli_command planned[] = {
-	{ .name = "replay", .summary = "run a recorded dialogue again",
-	  .instead = "the `again` line that every failure prints" },
-};
-
 static const struct cli_command *const commands[] = {
 	&cli_run_command, &cli_list_command, &cli_show_command, &cli_prove_command,
 	&cli_report_command, &cli_baseline_command, &cli_journal_command, &cli_serve_command,
 	&cli_fake_api_command, &cli_sweep_command, &cli_doctor_command, &cli_completion_command,
-	&cli_init_command, &cli_help_command,
-	&planned[0],
+	&cli_init_command, &cli_replay_command, &cli_help_command,
 };
 
 static const char *program = "sandproof";
@@ -58,13 +51,11 @@ int cli_print(const struct sp_buf *out)
 	return 0;
 }
 
-static void add_commands(struct sp_buf *out, bool built)
+static void add_commands(struct sp_buf *out)
 {
 	for (size_t i = 0; i < SP_COUNT(commands); i++) {
 		size_t start = out->len;
 
-		if (!commands[i]->run == built)
-			continue;
 		sp_buf_addf(out, "  %s", commands[i]->name);
 		cli_text_pad(out, start, 14);
 		sp_buf_addf(out, "%s\n", commands[i]->summary);
@@ -77,9 +68,7 @@ void cli_print_help(void)
 
 	sp_buf_adds(&out, "sandproof proves that a sandbox provider keeps its promises.\n\n"
 			  "usage: sandproof COMMAND [OPTION]…\n\n");
-	add_commands(&out, true);
-	sp_buf_adds(&out, "\nnot built yet:\n");
-	add_commands(&out, false);
+	add_commands(&out);
 	sp_buf_adds(&out,
 		    "\ntry:\n"
 		    "  sandproof run                          every case against our fake\n"
@@ -150,13 +139,6 @@ bool cli_too_many_words(const struct cli_command *self, const struct cli_list *w
 	return true;
 }
 
-static int not_built(const struct cli_command *command)
-{
-	cli_say("`sandproof %s` (%s) is not built yet; use %s", command->name, command->summary,
-		command->instead);
-	return SP_EXIT_HARNESS;
-}
-
 static int unknown_command(const char *name)
 {
 	const char *names[SP_COUNT(commands)];
@@ -192,5 +174,5 @@ int cli_main(int argc, char **argv)
 	command = cli_command_find(argv[1]);
 	if (!command)
 		return unknown_command(argv[1]);
-	return command->run ? command->run(command, argc - 2, argv + 2) : not_built(command);
+	return command->run(command, argc - 2, argv + 2);
 }

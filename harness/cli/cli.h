@@ -19,11 +19,9 @@ struct cli_command {
 	const char *examples;
 	/*
 	 * Runs with argv[0] the first word after the name; returns the
-	 * exit code. NULL: not built yet.
+	 * exit code.
 	 */
 	int (*run)(const struct cli_command *self, int argc, char **argv);
-	/* For one that is not built yet: what to use meanwhile. */
-	const char *instead;
 };
 
 /* Runs the suites against a provider. */
@@ -48,6 +46,8 @@ extern const struct cli_command cli_fake_api_command;
 extern const struct cli_command cli_sweep_command;
 /* Offers a provider, store or lock over the driver protocol. */
 extern const struct cli_command cli_serve_command;
+/* Plays a recorded dialogue to a driver again. */
+extern const struct cli_command cli_replay_command;
 /* Says what this machine can do. */
 extern const struct cli_command cli_doctor_command;
 /* Prints a completion script. */
@@ -55,7 +55,7 @@ extern const struct cli_command cli_completion_command;
 /* Explains a command or a topic. */
 extern const struct cli_command cli_help_command;
 
-/* All subcommands in the order of the help text, those that are not built yet included. */
+/* All subcommands in the order of the help text. */
 const struct cli_command *const *cli_commands(size_t *ret_len);
 /* One by name, or NULL. */
 const struct cli_command *cli_command_find(const char *name);

@@ -33,8 +33,7 @@ static void add_commands(struct sp_buf *out)
 	const struct cli_command *const *commands = cli_commands(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (commands[i]->run)
-			sp_buf_addf(out, "%s%s", i ? " " : "", commands[i]->name);
+		sp_buf_addf(out, "%s%s", i ? " " : "", commands[i]->name);
 }
 
 static void add_bash(struct sp_buf *out)
@@ -54,8 +53,6 @@ static void add_bash(struct sp_buf *out)
 			 "\t\twords='bash local render'\n"
 			 "\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < n; i++) {
-		if (!commands[i]->run)
-			continue;
 		sp_buf_addf(out, "\t\t%s) words='", commands[i]->name);
 		add_words(out, commands[i]);
 		sp_buf_adds(out, "' ;;\n");
@@ -83,8 +80,6 @@ static void add_zsh(struct sp_buf *out)
 
 	sp_buf_adds(out, "#compdef sandproof\n_sandproof() {\n\tlocal -a commands\n\tcommands=(\n");
 	for (size_t i = 0; i < n; i++) {
-		if (!commands[i]->run)
-			continue;
 		sp_buf_addf(out, "\t\t'%s:", commands[i]->name);
 		add_quoted(out, commands[i]->summary);
 		sp_buf_adds(out, "'\n");
@@ -92,8 +87,6 @@ static void add_zsh(struct sp_buf *out)
 	sp_buf_adds(out, "\t)\n\tif ((CURRENT == 2)); then\n\t\t_describe command commands\n"
 			 "\t\treturn\n\tfi\n\tcase $words[2] in\n");
 	for (size_t i = 0; i < n; i++) {
-		if (!commands[i]->run)
-			continue;
 		sp_buf_addf(out, "\t%s) compadd -- ", commands[i]->name);
 		add_words(out, commands[i]);
 		sp_buf_adds(out, " ;;\n");
@@ -107,8 +100,6 @@ static void add_fish(struct sp_buf *out)
 	const struct cli_command *const *commands = cli_commands(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!commands[i]->run)
-			continue;
 		sp_buf_addf(out, "complete -c sandproof -n __fish_use_subcommand -a %s -d '",
 			    commands[i]->name);
 		add_quoted(out, commands[i]->summary);

@@ -21,8 +21,8 @@ static void add_exit_codes(struct sp_buf *out)
 		"    2  wrong usage, found before anything ran\n"
 		"    0  every case that ran passed; also an empty shard, and --gated without "
 		"credentials\n\n"
-		"The other commands use 0, 2 and 3 with the same meaning. A command or back end "
-		"that is not built yet is 3.\n");
+		"The other commands use 0, 2 and 3 with the same meaning; replay also 1, where "
+		"answers differ. An option or back end that is not built yet is 3.\n");
 }
 
 static void add_environment(struct sp_buf *out)
@@ -128,11 +128,7 @@ static int help_on(const char *name)
 	}
 	if (!command)
 		return unknown_topic(name);
-	if (command->run)
-		cli_print_command_help(command);
-	else
-		printf("%s: %s. Not built yet; use %s.\n", command->name, command->summary,
-		       command->instead);
+	cli_print_command_help(command);
 	return SP_EXIT_OK;
 }
 

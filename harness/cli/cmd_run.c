@@ -61,7 +61,8 @@ static const struct cli_option options[] = {
 	O(profile, "profile", "P", CLI_TEXT,
 	  "full (the default), or live-core: few cases, for a service that bills"),
 	O(trace, "trace", NULL, CLI_FLAG,
-	  "keep every dialogue with a driver, secrets masked, in a file that the run names"),
+	  "keep every dialogue with a driver, secrets masked, in a file that the run names; "
+	  "`sandproof replay` plays it again"),
 	O(budget, "budget", "LIMITS", CLI_TEXT,
 	  "sandboxes=N,requests=N,seconds=N: stop when any of them is used up; what is left is an "
 	  "error"),

@@ -176,6 +176,27 @@ struct cli_serve_driver_options {
 /* Serves until the client goes, or with `listen` until a signal. */
 int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_error *err);
 
+/* ---- A recorded dialogue, played again ---- */
+
+/* See providers/driver/replay.h; the SPECs are of drivers, checked before. */
+struct cli_replay_options {
+	const char *trace;
+	/* NULL: not named. */
+	const char *provider, *store, *lock;
+	const char *const *driver_env;
+	size_t n_driver_env;
+	uint32_t limit_ms;
+	void (*differs)(void *arg, size_t line, const char *method, const char *at,
+			const char *expected, const char *actual);
+	void (*note)(void *arg, const char *text);
+	void *arg;
+};
+struct cli_replay_counts {
+	size_t dialogues, requests, differences;
+};
+int cli_replay(const struct cli_replay_options *options, struct cli_replay_counts *ret_counts,
+	       struct sp_error *err);
+
 /* ---- The fake API server, in this process ---- */
 
 struct cli_serve_options {

@@ -122,6 +122,13 @@ static void add_last_words(struct sp_error *err)
 			     plain.detail);
 }
 
+void cli_driver_options(const struct cli_spec *spec, struct sp_driver_options *options)
+{
+	options->argv = (const char *const *)spec->words;
+	options->unix_path = spec->scheme == CLI_DRIVER_UNIX ? spec->target : NULL;
+	options->tcp = spec->scheme == CLI_DRIVER_TCP ? spec->target : NULL;
+}
+
 static struct cli_driver *start(struct cli_registry *registry, const char *text,
 				const char *workspace, struct sp_error *err)
 {
@@ -142,9 +149,7 @@ static struct cli_driver *start(struct cli_registry *registry, const char *text,
 	}
 	memcpy(names, registry->options.driver_env,
 	       registry->options.n_driver_env * sizeof(*names));
-	options.argv = (const char *const *)spec.words;
-	options.unix_path = spec.scheme == CLI_DRIVER_UNIX ? spec.target : NULL;
-	options.tcp = spec.scheme == CLI_DRIVER_TCP ? spec.target : NULL;
+	cli_driver_options(&spec, &options);
 	options.env_names = names;
 	options.workspace = workspace;
 	options.shared_folder = folder;

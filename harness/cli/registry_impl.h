@@ -70,6 +70,10 @@ struct sp_driver;
 int cli_driver_of(struct cli_registry *registry, const char *spec, const char *workspace,
 		  struct sp_subject *subject, struct sp_driver **ret_driver, struct sp_error *err);
 
+/* Which driver a SPEC of one means; `options` borrows from it. */
+struct sp_driver_options;
+void cli_driver_options(const struct cli_spec *spec, struct sp_driver_options *options);
+
 /* Whether stores and locks of a scheme are in this program; NULL when they are, else what to do. */
 const char *cli_store_lacks(enum cli_scheme scheme);
 /* The same for our own libraries. */

@@ -109,7 +109,7 @@ void drv_finish_call(struct sp_driver *driver, struct drv_call *call)
 	}
 	if (call->answered) {
 		pthread_mutex_unlock(&driver->lock);
-		call->answered(call->arg);
+		call->answered(call->arg, call);
 		pthread_mutex_lock(&driver->lock);
 	}
 	drop_call(driver, call);
@@ -292,11 +292,11 @@ int drv_call(struct sp_driver *driver, const char *method, struct sp_buf *params
 	return rc;
 }
 
-void drv_post(struct sp_driver *driver, const char *method, struct sp_buf *params,
-	      drv_answered_fn answered, void *arg)
+int64_t drv_post(struct sp_driver *driver, const char *method, struct sp_buf *params,
+		 drv_answered_fn answered, void *arg)
 {
 	struct drv_call *call;
-	bool sent = false;
+	int64_t id = 0;
 
 	pthread_mutex_lock(&driver->lock);
 	call = driver->broken ? NULL : new_call(driver);
@@ -304,13 +304,28 @@ void drv_post(struct sp_driver *driver, const char *method, struct sp_buf *param
 		call->posted = true;
 		call->answered = answered;
 		call->arg = arg;
-		sent = !start_call(driver, call, method, params, NULL);
-		if (!sent)
+		if (start_call(driver, call, method, params, NULL))
 			drop_call(driver, call);
+		else
+			id = call->id;
 	}
 	pthread_mutex_unlock(&driver->lock);
-	if (!sent && answered)
-		answered(arg);
+	if (!id && answered)
+		answered(arg, NULL);
+	return id;
+}
+
+void drv_notify(struct sp_driver *driver, const char *method, const struct sp_buf *params)
+{
+	struct sp_buf frame SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(driver->max_frame);
+
+	sp_buf_addf(&frame, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
+	sp_buf_add(&frame, params->data, params->len);
+	sp_buf_adds(&frame, "}\n");
+	pthread_mutex_lock(&driver->lock);
+	if (!frame.error && !driver->broken)
+		drv_send(driver, &frame);
+	pthread_mutex_unlock(&driver->lock);
 }
 
 /* ---- Cancels that outlive their call ---- */

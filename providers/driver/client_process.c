@@ -147,10 +147,11 @@ static const struct sp_process_ops process_ops = {
 };
 
 /* The process can no longer act, so its cancel has nothing left to end. */
-static void on_ended(void *arg)
+static void on_ended(void *arg, struct drv_call *call)
 {
 	struct process *process = arg;
 
+	(void)call;
 	drv_unwatch(process->driver, process->watch);
 	unref(process);
 }

@@ -21,8 +21,15 @@
 /* Bytes of the driver's standard error that are kept. */
 #define DRV_TAIL_MAX 4096
 
-/* Called on the reading thread when the answer of a posted call is there, whatever it is. */
-typedef void (*drv_answered_fn)(void *arg);
+struct drv_call;
+
+/*
+ * Called on the reading thread when the answer of a posted call is there, whatever it is; `call` is
+ * NULL when it could not be sent. The answer may be taken out of it.
+ */
+typedef void (*drv_answered_fn)(void *arg, struct drv_call *call);
+/* Called on the reading thread with a notification of the driver; `params` may be NULL. */
+typedef void (*drv_heard_fn)(void *arg, const char *method, const cJSON *params);
 
 /* A request that is not answered yet. */
 struct drv_call {
@@ -107,6 +114,9 @@ struct sp_driver {
 	struct sp_lock_capabilities lock_caps;
 
 	struct drv_trace *trace;
+	/* Takes what the driver tells unasked, instead of the client's tables; or NULL. */
+	drv_heard_fn heard;
+	void *heard_arg;
 };
 
 /*
@@ -116,9 +126,14 @@ struct sp_driver {
  */
 int drv_call(struct sp_driver *driver, const char *method, struct sp_buf *params,
 	     struct sp_cancel *cancel, cJSON **ret_result, struct sp_error *err);
-/* Calls without waiting. `answered` may be NULL; it is called in any case, also on failure. */
-void drv_post(struct sp_driver *driver, const char *method, struct sp_buf *params,
-	      drv_answered_fn answered, void *arg);
+/*
+ * Calls without waiting. `answered` may be NULL; it is called in any case, also on failure. The id
+ * of the request, or 0 when it could not be sent.
+ */
+int64_t drv_post(struct sp_driver *driver, const char *method, struct sp_buf *params,
+		 drv_answered_fn answered, void *arg);
+/* Sends a notification. */
+void drv_notify(struct sp_driver *driver, const char *method, const struct sp_buf *params);
 /* An answer that makes no sense: the driver is broken. Returns SP_PROTOCOL with the reason. */
 int drv_nonsense(struct sp_driver *driver, const char *method, struct sp_error *err);
 /* Breaks the driver, if it is not broken yet; every call ends. */
@@ -132,6 +147,12 @@ void drv_unwatch(struct sp_driver *driver, struct drv_watch *watch);
 
 /* ---- Between the parts ---- */
 
+/*
+ * Like sp_driver_open(), but nothing is said yet, `initialize` included: what is said is up to the
+ * caller, and so is the time that its answer may take.
+ */
+int drv_open_silent(const struct sp_driver_options *options, drv_heard_fn heard, void *heard_arg,
+		    struct sp_driver **ret_driver, struct sp_error *err);
 /* Starts the program or connects; no thread yet. */
 int drv_start(struct sp_driver *driver, const struct sp_driver_options *options,
 	      struct sp_error *err);

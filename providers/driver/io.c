@@ -68,6 +68,8 @@ static void take_notification(struct sp_driver *driver, const cJSON *message, co
 
 	if (id)
 		refuse_request(driver, id);
+	else if (driver->heard)
+		driver->heard(driver->heard_arg, method, params);
 	else if (!strcmp(method, "$/violation"))
 		take_violation(driver, params);
 	else if (!strcmp(method, "lock/lost"))

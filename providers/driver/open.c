@@ -376,6 +376,42 @@ static void explain(struct sp_driver *driver, struct sp_error *err)
 		*err = found;
 }
 
+/* Starts the program, or connects, and the thread. */
+static int launch(struct sp_driver *driver, const struct sp_driver_options *options,
+		  struct sp_error *err)
+{
+	int rc =
+	    options->trace_path ? drv_trace_open(options->trace_path, &driver->trace, err) : 0;
+
+	if (!rc)
+		rc = drv_start(driver, options, err);
+	if (!rc && !driver->attached && !driver->heard)
+		driver->start_deadline =
+		    sp_deadline_ms(options->start_ms ? options->start_ms : START_MS);
+	if (!rc && pthread_create(&driver->io, NULL, drv_io_main, driver))
+		rc = sp_error_set(err, SP_INTERNAL, "no thread for the driver");
+	driver->io_started = !rc;
+	return rc;
+}
+
+int drv_open_silent(const struct sp_driver_options *options, drv_heard_fn heard, void *heard_arg,
+		    struct sp_driver **ret_driver, struct sp_error *err)
+{
+	struct sp_driver *driver = new_driver(options);
+	int rc;
+
+	if (!driver)
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	driver->heard = heard;
+	driver->heard_arg = heard_arg;
+	rc = launch(driver, options, err);
+	if (rc)
+		free_driver(driver);
+	else
+		*ret_driver = driver;
+	return rc;
+}
+
 int sp_driver_open(const struct sp_driver_options *options, struct sp_driver **ret_driver,
 		   struct sp_error *err)
 {
@@ -384,15 +420,7 @@ int sp_driver_open(const struct sp_driver_options *options, struct sp_driver **r
 
 	if (!driver)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	rc = options->trace_path ? drv_trace_open(options->trace_path, &driver->trace, err) : 0;
-	if (!rc)
-		rc = drv_start(driver, options, err);
-	if (!rc && !driver->attached)
-		driver->start_deadline =
-		    sp_deadline_ms(options->start_ms ? options->start_ms : START_MS);
-	if (!rc && pthread_create(&driver->io, NULL, drv_io_main, driver))
-		rc = sp_error_set(err, SP_INTERNAL, "no thread for the driver");
-	driver->io_started = !rc;
+	rc = launch(driver, options, err);
 	if (!rc) {
 		rc = initialize(driver, options, err);
 		if (rc)

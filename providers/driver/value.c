@@ -138,6 +138,39 @@ static bool comes_again(const struct sp_env *env, size_t at, size_t n)
 	return false;
 }
 
+static void put_number(struct sp_buf *out, double value)
+{
+	const double most = (double)(INT64_C(1) << 53);
+
+	if (value >= -most && value <= most && value == (double)(int64_t)value)
+		sp_buf_addf(out, "%" PRId64, (int64_t)value);
+	else
+		sp_buf_addf(out, "%.17g", value);
+}
+
+void drv_put_json(struct sp_buf *out, const cJSON *value)
+{
+	bool is_array = cJSON_IsArray(value), is_object = cJSON_IsObject(value);
+	const cJSON *at;
+
+	if (is_array || is_object)
+		sp_buf_addc(out, is_array ? '[' : '{');
+	else if (cJSON_IsString(value))
+		sp_buf_add_json(out, value->valuestring, strlen(value->valuestring));
+	else if (cJSON_IsNumber(value))
+		put_number(out, value->valuedouble);
+	else
+		sp_buf_adds(out, cJSON_IsTrue(value)	? "true"
+				 : cJSON_IsFalse(value) ? "false"
+							: "null");
+	for (at = is_array || is_object ? value->child : NULL; at; at = at->next) {
+		drv_put_key(out, is_object ? at->string : NULL);
+		drv_put_json(out, at);
+	}
+	if (is_array || is_object)
+		sp_buf_addc(out, is_array ? ']' : '}');
+}
+
 int drv_put_env(struct sp_buf *out, const char *name, const struct sp_env *env, size_t n,
 		struct sp_error *err)
 {

@@ -36,6 +36,8 @@ void drv_put_string(struct sp_buf *out, const char *name, const char *text);
 void drv_put_int(struct sp_buf *out, const char *name, int64_t value);
 void drv_put_uint(struct sp_buf *out, const char *name, uint64_t value);
 void drv_put_bool(struct sp_buf *out, const char *name, bool value);
+/* A parsed value as it was; cJSON's own printing rounds large integers. */
+void drv_put_json(struct sp_buf *out, const cJSON *value);
 /*
  * An environment; of two variables with one name the later one counts. SP_INVALID for a name that
  * is no UTF-8 text, which no driver can be told.
