@@ -27,8 +27,9 @@ static const struct cli_option options[] = {
     CLI_OPTION(struct replay_args, provider, "provider", "SPEC", CLI_TEXT,
 	       "the driver for dialogues with a provider: driver:COMMAND…, driver+unix:PATH or "
 	       "driver+tcp:127.0.0.1:PORT"),
-    CLI_OPTION(struct replay_args, store, "store", "SPEC", CLI_TEXT,
-	       "the driver for dialogues with a store, and with a lock unless --lock names another"),
+    CLI_OPTION(
+	struct replay_args, store, "store", "SPEC", CLI_TEXT,
+	"the driver for dialogues with a store, and with a lock unless --lock names another"),
     CLI_OPTION(struct replay_args, lock, "lock", "SPEC", CLI_TEXT,
 	       "the driver for dialogues with a lock"),
     CLI_OPTION(struct replay_args, driver_env, "driver-env", "NAME", CLI_LIST,
@@ -115,9 +116,8 @@ static int tell_counts(const struct replay_args *args, const struct cli_replay_c
 	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
 	sp_buf_addf(&out,
-		    args->json
-			? "{\"dialogues\":%zu,\"requests\":%zu,\"differences\":%zu}\n"
-			: "%zu dialogues, %zu requests, %zu differences\n",
+		    args->json ? "{\"dialogues\":%zu,\"requests\":%zu,\"differences\":%zu}\n"
+			       : "%zu dialogues, %zu requests, %zu differences\n",
 		    counts->dialogues, counts->requests, counts->differences);
 	return cli_print(&out);
 }
@@ -221,7 +221,9 @@ const struct cli_command cli_replay_command = {
 	"the driver answers otherwise: the shape of an answer, the code of an error, and every "
 	"value that is neither made up by the driver (handles, ids, roots, addresses) nor a time "
 	"nor masked. A request is sent when everything has been answered that the trace shows "
-	"answered before it. What the driver makes up takes the traced one's place in later "
+	"answered before it; what a command finds by looking again and again, or "
+	"a number of a process, differs by nature. What the driver makes up takes the traced one's "
+	"place in later "
 	"requests; other numbers, such as ids of processes in a command's text, are sent as they "
 	"were, so play a trace that signals by number only to sandboxes that cannot reach "
 	"anybody else's processes. Exit 0: the same; 1: differences, or no answer within the "

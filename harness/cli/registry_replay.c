@@ -75,7 +75,7 @@ int cli_replay(const struct cli_replay_options *options, struct cli_replay_count
 		return rc;
 	rc = replay(options, folder, names, &counts, err);
 	sp_remove_tree(folder);
-	*ret_counts = (struct cli_replay_counts){counts.dialogues, counts.requests,
-						 counts.differences};
+	*ret_counts =
+	    (struct cli_replay_counts){counts.dialogues, counts.requests, counts.differences};
 	return rc;
 }

@@ -115,9 +115,8 @@ static void compare_members(const struct comparison *c, const char *at, const cJ
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, expected)
-	    compare_member(c, at, item->string, item,
-			   cJSON_GetObjectItemCaseSensitive(actual, item->string));
+	cJSON_ArrayForEach(item, expected) compare_member(
+	    c, at, item->string, item, cJSON_GetObjectItemCaseSensitive(actual, item->string));
 	cJSON_ArrayForEach(item, actual)
 	{
 		if (!cJSON_GetObjectItemCaseSensitive(expected, item->string))

@@ -90,8 +90,8 @@ static int learn_one(struct drv_made *made, size_t dialogue, const char *method,
 			 });
 }
 
-int drv_made_learn(struct drv_made *made, size_t dialogue, const char *method,
-		   const cJSON *traced, const cJSON *actual)
+int drv_made_learn(struct drv_made *made, size_t dialogue, const char *method, const cJSON *traced,
+		   const cJSON *actual)
 {
 	int rc = 0;
 
@@ -161,10 +161,9 @@ static bool replace_text(const struct drv_made *made, const char *text, size_t l
 		return false;
 	first_bytes(made, first);
 	for (size_t at = 0; at < len;) {
-		const struct drv_made_item *item =
-		    first[(unsigned char)text[at]]
-			? name_at(made, text + at, len - at, at == 0)
-			: NULL;
+		const struct drv_made_item *item = first[(unsigned char)text[at]]
+						       ? name_at(made, text + at, len - at, at == 0)
+						       : NULL;
 
 		if (item)
 			sp_buf_adds(out, item->actual);
@@ -232,7 +231,7 @@ void drv_made_removed(struct drv_made *made, size_t dialogue, const char *method
 {
 	bool by_handle = !strcmp(method, "sandbox/destroy");
 	const char *what =
-	    sp_json_str(params, by_handle				    ? "sandbox"
+	    sp_json_str(params, by_handle				     ? "sandbox"
 				: strcmp(method, "provider/snapshot_delete") ? "id"
 									     : "snapshot");
 

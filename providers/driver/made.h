@@ -29,8 +29,8 @@ struct drv_made {
 /* True when the value of such a member is made up by the driver, so it is not compared. */
 bool drv_made_is(const char *method, const char *member);
 /* Learns from an answer; 0 or -ENOMEM. */
-int drv_made_learn(struct drv_made *made, size_t dialogue, const char *method,
-		   const cJSON *traced, const cJSON *actual);
+int drv_made_learn(struct drv_made *made, size_t dialogue, const char *method, const cJSON *traced,
+		   const cJSON *actual);
 /* Puts actual values in place of traced ones, in a whole message. 0 or -ENOMEM. */
 int drv_made_replace(const struct drv_made *made, size_t dialogue, cJSON *message);
 /* Notes what a request removes; `params` as the driver gets them. */

@@ -346,8 +346,7 @@ static int read_on(struct player *player, struct drv_stream *stream, size_t row,
 		if (!rc)
 			rc = take(player, asked, row + 1, err);
 		result = rc > 0 ? result_of(asked->answer) : NULL;
-		stream->ended =
-		    rc > 0 && (!result || cJSON_HasObjectItem(result, "end"));
+		stream->ended = rc > 0 && (!result || cJSON_HasObjectItem(result, "end"));
 		if (rc > 0 && !stream->ended)
 			add_piece(player, stream, true, row + 1, result);
 		/* One that is not answered yet belongs to the driver's thread until the end. */
@@ -519,8 +518,7 @@ static void await_loss(struct player *player, size_t row, const char *lease)
 
 static int play_heard(struct player *player, size_t row, struct sp_error *err)
 {
-	cJSON *message SP_CLEANUP(sp_json_done) =
-	    drv_script_message(&player->replay->script, row);
+	cJSON *message SP_CLEANUP(sp_json_done) = drv_script_message(&player->replay->script, row);
 	cJSON *params = cJSON_GetObjectItemCaseSensitive(message, "params");
 	const char *method = sp_json_str(message, "method");
 
@@ -766,8 +764,7 @@ static void init_locks(struct replay *replay)
 int sp_replay(const char *trace, const struct sp_replay_options *options,
 	      struct sp_replay_counts *counts, struct sp_error *err)
 {
-	struct replay replay = {
-	    .options = options, .counts = counts, .script = DRV_SCRIPT_INIT};
+	struct replay replay = {.options = options, .counts = counts, .script = DRV_SCRIPT_INIT};
 	int rc = drv_script_read(trace, &replay.script, err);
 
 	if (rc)

@@ -130,8 +130,7 @@ static int take_message(struct drv_script *script, struct drv_row *row, const cJ
 			struct sp_error *err)
 {
 	const cJSON *sent = cJSON_GetObjectItemCaseSensitive(json, "sent");
-	const cJSON *message =
-	    sent ? sent : cJSON_GetObjectItemCaseSensitive(json, "received");
+	const cJSON *message = sent ? sent : cJSON_GetObjectItemCaseSensitive(json, "received");
 	const char *version = sp_json_str(message, "jsonrpc");
 	const char *method = sp_json_str(message, "method");
 
@@ -185,8 +184,7 @@ static int add_row(struct drv_script *script, size_t at, size_t len, struct sp_e
 		script->rows = grown;
 		script->size = size;
 	}
-	script->rows[script->n_rows++] =
-	    (struct drv_row){.at = at, .len = len, .peer = DRV_NO_ROW};
+	script->rows[script->n_rows++] = (struct drv_row){.at = at, .len = len, .peer = DRV_NO_ROW};
 	return take_row(script, script->n_rows - 1, err);
 }
 

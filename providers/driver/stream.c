@@ -11,8 +11,8 @@ struct drv_stream *drv_stream_of(struct drv_streams *streams, size_t dialogue, c
 {
 	struct drv_stream *at = streams->first;
 
-	while (at && (at->dialogue != dialogue || strcmp(at->process, process) ||
-		      strcmp(at->name, name)))
+	while (at &&
+	       (at->dialogue != dialogue || strcmp(at->process, process) || strcmp(at->name, name)))
 		at = at->next;
 	if (at)
 		return at;
