@@ -21,6 +21,7 @@ struct drv_made_item {
 	char *handle;
 };
 
+/* All that were learned, oldest first; zeroed to begin with. */
 struct drv_made {
 	struct drv_made_item *items;
 	size_t len, size;

@@ -29,6 +29,7 @@ struct sp_replay_options {
 	void *arg;
 };
 
+/* What was played; zeroed to begin with. */
 struct sp_replay_counts {
 	size_t dialogues, requests, differences;
 };

@@ -22,6 +22,7 @@ struct drv_stream {
 	bool given_up;
 };
 
+/* All of a replay; zeroed to begin with. */
 struct drv_streams {
 	struct drv_stream *first;
 };
