@@ -71,7 +71,9 @@ Test(init, refusals)
 	    {{"--lang", "nod", "x"}, "the nearest: node"},
 	    {{"--lang", "node", "--kind", "lok", "x"}, "the nearest: lock"},
 	    {{"--lang", "node", "--kind", "suite", "x"},
-	     "no project of kind suite in node; there is node (provider, store, lock), "},
+	     "no project of kind suite in node; there is node (provider, store, lock), python "
+	     "(provider, store, lock), c (provider, store, lock, suite) and bash (provider)"},
+	    {{"--lang", "bash", "--kind", "store", "x"}, "no project of kind store in bash; there"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(table); i++)
@@ -162,7 +164,7 @@ Test(init, projects)
 		written += r.code == 0;
 		sp_run_result_done(&r);
 	}
-	cr_expect_geq(written, 10);
+	cr_expect_eq(written, 11);
 }
 
 /* A language that is told as "LANG (KIND, KIND)" has these and no others. */
