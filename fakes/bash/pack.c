@@ -67,7 +67,10 @@ static la_ssize_t on_bytes(struct archive *archive, void *arg, const void *data,
 	struct fake_pack *pack = arg;
 	int rc = 0;
 
-	if (len > pack->left)
+	/* An archive that failed is not completed. */
+	if (pack->error)
+		rc = pack->error;
+	else if (len > pack->left)
 		rc = -ENOSPC;
 	else if (atomic_load_explicit(pack->stop, memory_order_relaxed))
 		rc = -ECANCELED;
@@ -127,10 +130,8 @@ int fake_pack_close(struct fake_pack *pack)
 		closedir(level->dir);
 		free(level);
 	}
-	/* An archive that failed is not completed: closing would write on. */
-	if (pack->archive && pack->error)
-		archive_write_fail(pack->archive);
-	else if (pack->archive)
+	/* After a failure too: only closing frees what the library holds of an open archive. */
+	if (pack->archive)
 		library(pack, archive_write_close(pack->archive));
 	rc = pack->error;
 	if (pack->archive)

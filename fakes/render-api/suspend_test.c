@@ -68,7 +68,7 @@ Test(suspend, survives_and_wakes)
 		if (round)
 			cr_expect(upload(&server, id, "up", "loaded") == 204);
 		else
-			(void)!run_sync(&server, id, "true");
+			free(run_sync(&server, id, "true"));
 		STATE(&server, id, "running");
 	}
 	char *said SP_FREE = run_sync(&server, id,

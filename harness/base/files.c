@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <base/buf.h>
 #include <base/cleanup.h>
@@ -49,6 +51,33 @@ int sp_tmp_dir(const char *prefix, char **ret_path, struct sp_error *err)
 					  "place that can be written)",
 					  sp_tmp_root());
 	*ret_path = SP_TAKE(path);
+	return 0;
+}
+
+/* What sandboxes, and stores that cases fill, need at least. */
+#define ROOM_BYTES (8 * 1024 * 1024)
+#define ROOM_FILES 256
+
+int sp_tmp_room(const char *root, struct sp_error *err)
+{
+	struct statvfs st;
+	unsigned long long bytes;
+
+	if (statvfs(root, &st))
+		return sp_error_set_errno(err, errno, "cannot use the temporary folder %s", root);
+	/* Root may use what is kept back for it. */
+	bytes = (unsigned long long)(geteuid() ? st.f_bavail : st.f_bfree) * st.f_frsize;
+	if (bytes < ROOM_BYTES)
+		return sp_error_set(err, SP_IO,
+				    "the temporary folder %s is full: %llu KiB are free, a run "
+				    "needs %d MiB (set TMPDIR to another place)",
+				    root, bytes / 1024, ROOM_BYTES / 1024 / 1024);
+	/* Some file systems do not count files. */
+	if (st.f_files && st.f_favail < ROOM_FILES)
+		return sp_error_set(err, SP_IO,
+				    "the temporary folder %s has room for %llu more files only "
+				    "(set TMPDIR to another place)",
+				    root, (unsigned long long)st.f_favail);
 	return 0;
 }
 

@@ -21,6 +21,12 @@ const char *sp_tmp_root(void);
  */
 int sp_tmp_dir(const char *prefix, char **ret_path, struct sp_error *err);
 /*
+ * Whether a folder for temporary files still has the room that anything needs to run in it: below
+ * that things fail somewhere in the middle, with a reason that nobody understands. SP_IO names the
+ * folder and says how much is free.
+ */
+int sp_tmp_room(const char *root, struct sp_error *err);
+/*
  * Removes a file or tree, never following links and never leaving the file system it starts on.
  * Missing is fine. 0 or -errno of the first failure; goes on after one.
  */

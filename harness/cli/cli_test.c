@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -388,6 +389,87 @@ Test(cli, a_fake_that_dies_in_mid_run, .timeout = 250)
 	cr_expect_leq(failed, 2, "%u cases are blamed, two jobs ran", failed);
 	cr_expect_str_empty(r.err, "left behind: %s", r.err);
 	sp_run_result_done(&r);
+}
+
+/*
+ * The same of a fake that only stops: a case that is inside a call then is no failure of the
+ * subject, and an interrupt ends the run, though nobody removes anything any more.
+ */
+Test(cli, a_fake_that_hangs_in_mid_run, .timeout = 250)
+{
+	static const char *const endings[] = { ":", "kill -INT $p" };
+	static const int codes[] = { 3, 130 };
+
+	for (size_t i = 0; i < SP_COUNT(endings); i++) {
+		char text[800];
+		struct sp_run_result r;
+
+		snprintf(text, sizeof(text),
+			 "mkdir \"$1/h%zu\"; TMPDIR=$1/h%zu env --default-signal=INT \"$0\" run "
+			 "--provider bash --jobs 2 --results \"$1/g%zu\" & "
+			 "p=$!; until grep -qs '\"type\":\"case\"' \"$1/g%zu\"; do :; done; "
+			 "read -r fake rest </proc/$p/task/$p/children; kill -STOP \"$fake\"; %s; "
+			 "wait $p; code=$?; ls -A \"$1/h%zu\" >&2; "
+			 "[ ! -e /proc/$fake ] || echo alive; exit $code",
+			 i, i, i, i, endings[i], i);
+		r = run_text(text);
+		cr_expect_eq(r.code, codes[i], "exit %d\n%s%s", r.code, r.out, r.err);
+		cr_expect(strstr(i ? r.err : r.out, "the fake API server does not answer"),
+			  "%s%s", r.out, r.err);
+		cr_expect(!strstr(r.out, "FAIL ") && strstr(r.out, "\n0 leaks"), "%s", r.out);
+		cr_expect(!strstr(r.out, "\nalive"), "the server is left behind");
+		cr_expect(i || !*r.err, "left behind: %s", r.err);
+		sp_run_result_done(&r);
+	}
+}
+
+/* Room that runs out is no fault of the store, whenever it does. */
+Test(cli, a_temporary_folder_that_is_full, .timeout = 250)
+{
+	/* Full at the beginning; filled when the first case has its result. */
+	static const char *const rows[][2] = {
+		{ "100k", ":" },
+		{ "24m", "until grep -qs case \"$1/sr\"; do :; done; "
+			 "head -c 30000000 /dev/zero >\"$1/s/fill\"" },
+	};
+
+	if (geteuid())
+		cr_skip("needs root, to mount a small file system");
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		char text[700];
+		struct sp_run_result r;
+
+		snprintf(text, sizeof(text),
+			 "mkdir -p \"$1/s\"; rm -f \"$1/sr\"; "
+			 "exec unshare -m --propagation private sh -c 'mount -t tmpfs -o size=%s small \"$1/s\"; "
+			 "TMPDIR=$1/s \"$0\" run --store sqlite --case \"store.*\" --repeat 40 "
+			 "--results \"$1/sr\" & p=$!; %s; wait $p' \"$0\" \"$1\" 2>&1",
+			 rows[i][0], rows[i][1]);
+		r = run_text(text);
+		cr_expect(!r.out || !strstr(r.out, "FAIL "), "%s: %s", rows[i][0], r.out);
+		cr_expect_eq(r.code, 3, "%s: exit %d\n%s", rows[i][0], r.code, r.out);
+		cr_expect(r.out && strstr(r.out, "the temporary folder"), "%s: %s", rows[i][0],
+			  r.out);
+		sp_run_result_done(&r);
+	}
+}
+
+/* One reason is said once, whatever number of cases stands on it. */
+Test(cli, a_store_that_cannot_be_opened_is_one_error, .timeout = 250)
+{
+	static const char *const specs[] = { "postgres:host=/nonexistent",
+					     "postgres:nonsense", "sqlite:/nonexistent/x" };
+
+	for (size_t i = 0; i < SP_COUNT(specs); i++) {
+		struct sp_run_result r = run_in(NULL, WORDS("run", "--store", specs[i]));
+		char *last SP_FREE = last_line(r.out);
+		unsigned failed = 99;
+
+		cr_expect_eq(r.code, 3, "%s: exit %d\n%s", specs[i], r.code, r.out);
+		cr_expect_eq(sscanf(last, "0 passed, %u failed", &failed), 1, "%s", last);
+		cr_expect_eq(failed, 1, "%s: %u errors", specs[i], failed);
+		sp_run_result_done(&r);
+	}
 }
 
 Test(cli, a_fake_ends_well_at_each_signal, .timeout = 250)

@@ -120,6 +120,7 @@ static struct sp_run_options run_options(struct run *run)
 	o.finish = cli_registry_finish;
 	o.backend_pid = cli_registry_backend_pid;
 	o.backend_ended = cli_registry_backend_ended;
+	o.backend_answers = cli_registry_backend_answers;
 	o.workspace = cli_registry_workspace;
 	o.commands = cli_registry_commands;
 	o.dump = args->coverage ? cli_registry_dump : NULL;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/un.h>
 
 #include <base/buf.h>
@@ -14,13 +13,12 @@
 #include <base/files.h>
 #include <base/json.h>
 #include <cli/options.h>
+#include <control/control.h>
 
 /* Limits that turn a hang into a failure. */
 #define START_LIMIT_MS 20000
 #define STOP_LIMIT_MS 20000
-/* Below this a sandbox fails somewhere in the middle, with a reason that nobody understands. */
-#define ROOM_BYTES (8 * 1024 * 1024)
-#define ROOM_FILES 256
+#define ANSWER_LIMIT_MS 2000
 /* How much of the server's stderr is quoted. */
 #define LAST_WORDS 300
 
@@ -214,32 +212,9 @@ static int launch(struct cli_fake *fake, const char *program, struct sp_error *e
 	return rc;
 }
 
-int cli_fake_check_room(const char *root, struct sp_error *err)
-{
-	struct statvfs st;
-	unsigned long long bytes;
-
-	if (statvfs(root, &st))
-		return sp_error_set_errno(err, errno, "cannot use the temporary folder %s", root);
-	bytes = (unsigned long long)st.f_bavail * st.f_frsize;
-	if (bytes < ROOM_BYTES)
-		return sp_error_set(err, SP_IO,
-				    "the temporary folder %s is full: %llu KiB are free, sandboxes "
-				    "need %d MiB (set TMPDIR to another place)",
-				    root, bytes / 1024, ROOM_BYTES / 1024 / 1024);
-	/* Some file systems do not count files. */
-	if (st.f_files && st.f_favail < ROOM_FILES)
-		return sp_error_set(
-			err, SP_IO,
-			"the temporary folder %s has room for %llu more files only (set "
-			"TMPDIR to another place)",
-			root, (unsigned long long)st.f_favail);
-	return 0;
-}
-
 int cli_fake_start(struct cli_fake *fake, const char *program, struct sp_error *err)
 {
-	int rc = cli_fake_check_room(sp_tmp_root(), err);
+	int rc = sp_tmp_room(sp_tmp_root(), err);
 
 	if (!rc)
 		rc = cli_fake_dir(sp_tmp_root(), &fake->dir, err);
@@ -271,15 +246,34 @@ void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err)
 			   err);
 }
 
+int cli_fake_answers(struct cli_fake *fake, struct sp_error *err)
+{
+	struct sp_cancel *limit = sp_cancel_new();
+	int rc;
+
+	sp_cancel_set_deadline(limit, sp_deadline_ms(ANSWER_LIMIT_MS));
+	rc = sp_control_answers(fake->control_url, fake->control_token, limit);
+	sp_cancel_unref(limit);
+	fake->hung = rc != 0;
+	return rc ? sp_error_set(err, SP_UNAVAILABLE,
+				 "the fake API server does not answer any more; nothing of what "
+				 "ran then is the subject's fault") :
+		    0;
+}
+
 void cli_fake_stop(struct cli_fake *fake)
 {
 	struct sp_cancel *limit = NULL;
 
 	if (fake->child.pid > 0) {
 		limit = sp_cancel_new();
-		sp_cancel_set_deadline(limit, sp_deadline_ms(STOP_LIMIT_MS));
+		sp_cancel_set_deadline(limit, sp_deadline_ms(fake->hung ? ANSWER_LIMIT_MS :
+									  STOP_LIMIT_MS));
 		if (!has_ended(&fake->child))
 			(void)sp_child_signal(&fake->child, SIGTERM);
+		/* Somebody may have stopped it. */
+		if (fake->hung && !has_ended(&fake->child))
+			(void)sp_child_signal(&fake->child, SIGCONT);
 		(void)sp_child_wait(&fake->child, limit, NULL);
 		sp_cancel_unref(limit);
 	}

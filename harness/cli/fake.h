@@ -7,6 +7,8 @@
 #ifndef SP_CLI_FAKE_H
 #define SP_CLI_FAKE_H
 
+#include <stdbool.h>
+
 #include <base/child.h>
 #include <sandproof/error.h>
 
@@ -25,6 +27,8 @@ struct cli_fake {
 	 * or NULL: at its usual place.
 	 */
 	char *memory_dir;
+	/* It did not answer once: it is not waited for any more. */
+	bool hung;
 };
 
 #define CLI_FAKE_INIT { .child = SP_CHILD_INIT }
@@ -46,6 +50,9 @@ int cli_fake_share(struct cli_fake *fake, const char *folder, struct sp_error *e
 /* Says that it ended on its own, with its last words. */
 void cli_fake_ended(const struct cli_fake *fake, struct sp_error *err);
 
+/* Whether it answers at all, within a bounded time; SP_UNAVAILABLE says that it does not. */
+int cli_fake_answers(struct cli_fake *fake, struct sp_error *err);
+
 /*
  * Asks it to end (it removes its sandboxes), waits, kills it if it does not, removes the folder;
  * frees the texts. A cleared one is fine.
@@ -57,9 +64,6 @@ void cli_fake_stop(struct cli_fake *fake);
  * into a Unix socket's address: below `root`, else below /tmp. Malloc'ed. SP_IO names the place.
  */
 int cli_fake_dir(const char *root, char **ret_path, struct sp_error *err);
-
-/* Whether a folder has room for sandboxes; SP_IO says how much is free. */
-int cli_fake_check_room(const char *root, struct sp_error *err);
 
 /* Reads the server's one line into the struct; SP_PROTOCOL names what is missing. */
 int cli_fake_read_line(const char *line, size_t len, struct cli_fake *fake, struct sp_error *err);

@@ -95,11 +95,11 @@ Test(fake, a_place_without_room_is_named)
 	struct sp_error err = SP_ERROR_INIT;
 
 	/* /proc has not one block. */
-	cr_expect_eq(cli_fake_check_room("/proc", &err), SP_IO);
+	cr_expect_eq(sp_tmp_room("/proc", &err), SP_IO);
 	cr_expect_not_null(strstr(err.message, "the temporary folder /proc is full"), "%s",
 			   err.message);
-	cr_expect_eq(cli_fake_check_room("/nonexistent", &err), SP_IO);
-	cr_expect_eq(cli_fake_check_room(sp_tmp_root(), &err), 0, "%s", err.message);
+	cr_expect_eq(sp_tmp_room("/nonexistent", &err), SP_IO);
+	cr_expect_eq(sp_tmp_room(sp_tmp_root(), &err), 0, "%s", err.message);
 }
 
 Test(fake, starts_and_leaves_nothing)

@@ -399,6 +399,11 @@ void cli_registry_backend_ended(void *arg, struct sp_error *err)
 	cli_fake_ended(&((struct cli_registry *)arg)->fake, err);
 }
 
+int cli_registry_backend_answers(void *arg, struct sp_error *err)
+{
+	return cli_fake_answers(&((struct cli_registry *)arg)->fake, err);
+}
+
 uint64_t cli_registry_commands(void *arg)
 {
 	struct cli_registry *registry = arg;
@@ -406,7 +411,7 @@ uint64_t cli_registry_commands(void *arg)
 	struct sp_census census = SP_CENSUS_INIT;
 	uint64_t commands = 0;
 
-	if (!registry->fake.control_url ||
+	if (!registry->fake.control_url || registry->fake.hung ||
 	    sp_control_open(registry->fake.control_url, registry->fake.control_token,
 			    registry->fake.workspace_id, &control, NULL))
 		return 0;

@@ -135,6 +135,7 @@ void cli_registry_finish(void *registry);
 int cli_registry_workspace(void *registry, int worker, char **ret_workspace, struct sp_error *err);
 pid_t cli_registry_backend_pid(void *registry);
 void cli_registry_backend_ended(void *registry, struct sp_error *err);
+int cli_registry_backend_answers(void *registry, struct sp_error *err);
 uint64_t cli_registry_commands(void *registry);
 /* Writes the coverage of plugins; for a worker that is about to end. */
 void cli_registry_dump(void *registry);

@@ -352,6 +352,23 @@ static int read_workspace(const cJSON *json, char **ret_workspace_id, char **ret
 	return 0;
 }
 
+int sp_control_answers(const char *url, const char *token, struct sp_cancel *cancel)
+{
+	struct exchange exchange SP_CLEANUP(exchange_done) = EXCHANGE_INIT;
+	struct exchanger *exchanger;
+	int rc = exchanger_new(url, token, &exchanger, NULL);
+
+	if (rc)
+		return rc;
+	exchange.method = "GET";
+	exchange.path = "/admin";
+	exchange.cancel = cancel;
+	rc = exchange_run(exchanger, &exchange, NULL);
+	exchanger_free(exchanger);
+	/* Whatever it says, it lives. */
+	return exchange.status ? 0 : rc;
+}
+
 int sp_control_new_workspace(const char *url, const char *token, char **ret_workspace_id,
 			     char **ret_api_key, struct sp_error *err)
 {

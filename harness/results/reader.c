@@ -325,9 +325,12 @@ static void reconstruct_end(struct sp_results *results)
 
 static void end_run(struct reader *r)
 {
-	struct sp_results *run = &r->set->runs[r->set->n_runs - 1];
+	struct sp_results *run;
 
-	if (r->set->n_runs > r->first && !run->complete)
+	if (r->set->n_runs == r->first)
+		return;
+	run = &r->set->runs[r->set->n_runs - 1];
+	if (!run->complete)
 		reconstruct_end(run);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/files.h>
 
 #include "evidence.h"
 #include "worker.h"
@@ -51,12 +52,28 @@ static char *steady(struct sp_case *t, char *message)
 	return message;
 }
 
+/* What fails for want of room in our own folder is laid to nobody else. */
+static bool lacks_room(enum sp_verdict verdict, const char *message, struct sp_buf *out)
+{
+	struct sp_error full = SP_ERROR_INIT;
+
+	if ((verdict != SP_FAIL && verdict != SP_WARN) || !sp_tmp_room(sp_tmp_root(), &full))
+		return false;
+	sp_buf_addf(out, "%s; so this proves nothing: %s", full.message, message);
+	return true;
+}
+
 /* Decides, or adds to the dialogue when something else decided before. */
 static void decide(struct sp_case *t, enum sp_verdict verdict, struct sp_where where,
 		   const char *message, const char *expected, const char *actual)
 {
+	struct sp_buf full SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(TEXT_CEILING);
 	bool first;
 
+	if (lacks_room(verdict, message, &full)) {
+		verdict = SP_ERROR;
+		message = sp_buf_str(&full);
+	}
 	pthread_mutex_lock(&t->lock);
 	first = !t->decided;
 	if (first) {

@@ -129,6 +129,12 @@ struct sp_run_options {
 	/* Says in `err` what ended and with which last words. Set together with backend_pid. */
 	void (*backend_ended)(void *opener, struct sp_error *err);
 	/*
+	 * Asks that back end for a sign of life, within a bounded time, wherever a case failed or
+	 * waits. 0, or a code that says what does not answer: nobody is asked for anything more
+	 * then, and `finish` ends it. May be NULL.
+	 */
+	int (*backend_answers)(void *opener, struct sp_error *err);
+	/*
 	 * A workspace for one worker in a shared back end (malloc'ed name), or NULL for none.
 	 * Called in the supervisor. May be NULL.
 	 */

@@ -156,6 +156,7 @@ void sp_slot_send_run(struct sp_slot *slot, struct sp_wire *wire, size_t index, 
 	slot->last_id = slot->options->run->selection.cases[index]->id;
 	slot->start = sp_wall_ms();
 	slot->begun = sp_now();
+	slot->not_opened = false;
 	slot->log_from = log_size(slot);
 	slot->state = SP_SLOT_OPENING;
 	slot->cleaned = false;

@@ -62,6 +62,8 @@ struct sp_slot {
 	enum sp_slot_state stopped_in;
 	bool late;
 	bool interrupted;
+	/* Its subject could not be opened, in the case that it runs. */
+	bool not_opened;
 	pid_t pid;
 	int pidfd;
 	int sock;

@@ -27,8 +27,9 @@
 #define DEADLINE_LOCAL_MS 10000
 #define DEADLINE_LIVE_MS 180000
 #define GRACE_MS 2000
-/* To remove everything and end. */
+/* To remove everything and end; the same when somebody waits for the end, and nothing bills. */
 #define QUIT_MS 20000
+#define INTERRUPTED_MS 8000
 /* A killed process that is still there is asked for again after this. */
 #define KILLED_MS 1000
 #define TICK_MS 100
@@ -54,8 +55,9 @@ struct sp_supervisor {
 	size_t n_queue, next;
 	/* Kinds of which a worker has opened a subject. */
 	bool was_opened[SP_SUBJECT_KIND_MAX_];
-	/* Why no subject of a kind can be opened, or NULL. */
+	/* Why no subject of a kind can be opened, or NULL; and that a case has said so. */
 	char *broken[SP_SUBJECT_KIND_MAX_];
+	bool told[SP_SUBJECT_KIND_MAX_];
 	int epoll, signals, timer;
 	sigset_t signals_before;
 	uint64_t tick_at;
@@ -69,7 +71,7 @@ struct sp_supervisor {
 	/* No case is begun any more. */
 	bool stop;
 	bool interrupted;
-	/* The back end ended under us: nothing can run, and nothing is left to be removed. */
+	/* It ended under us, or hangs: nothing can run, and nothing is left to be removed. */
 	bool backend_lost;
 	/* Interrupted twice: nothing is removed any more. */
 	bool abandoned;
@@ -327,17 +329,50 @@ static void run_case(struct sp_supervisor *s, struct sp_slot *slot, size_t index
 					   slot->number);
 }
 
-/* Why a case is not run although it is its turn; malloc'ed, or NULL. */
-static char *not_run(struct sp_supervisor *s, size_t index)
+static const char *spec_of(const struct sp_supervisor *s, enum sp_subject_kind kind)
 {
 	const struct sp_run_options *run = s->options.run;
-	const char *broken = s->broken[run->selection.suites[index]->subject];
+
+	for (size_t i = 0; i < run->n_subjects; i++)
+		if (run->subjects[i].kind == kind)
+			return run->subjects[i].spec;
+	return NULL;
+}
+
+/* A store and its own lock are one place: what is wrong with it is one thing to be told. */
+static bool was_told(const struct sp_supervisor *s, enum sp_subject_kind kind)
+{
+	const char *store = spec_of(s, SP_SUBJECT_STORE), *lock = spec_of(s, SP_SUBJECT_LOCK);
+	bool one = store && lock && !strcmp(store, lock);
+
+	if (one && (kind == SP_SUBJECT_STORE || kind == SP_SUBJECT_LOCK))
+		return s->told[SP_SUBJECT_STORE] || s->told[SP_SUBJECT_LOCK];
+	return s->told[kind];
+}
+
+/*
+ * What becomes of a case whose subject cannot be opened: the first one is the error, the others
+ * were not run.
+ */
+static void not_opened(struct sp_supervisor *s, enum sp_subject_kind kind,
+		       struct sp_result_case *result, struct sp_buf *message)
+{
+	bool again = was_told(s, kind);
+
+	s->told[kind] = true;
+	result->verdict = again ? SP_SKIP : SP_ERROR;
+	sp_buf_addf(message, "%s%s", again ? "not run: " : "", s->broken[kind]);
+	result->message = (char *)sp_buf_str(message);
+}
+
+/* Why the budget lets no further case run; malloc'ed, or NULL. */
+static char *spent(struct sp_supervisor *s)
+{
+	const struct sp_run_options *run = s->options.run;
 	struct sp_error err = SP_ERROR_INIT;
 	bool refused;
 	char *why = NULL;
 
-	if (broken)
-		return strdup(broken);
 	if (!run->budget || !run->budget(run->budget_arg, &refused, &err))
 		return NULL;
 	if (asprintf(&why, "budget: not run: %s", err.message) < 0)
@@ -349,20 +384,29 @@ static char *not_run(struct sp_supervisor *s, size_t index)
 static bool next_case(struct sp_supervisor *s, size_t *ret_index)
 {
 	while (!s->stop && s->next < s->n_queue) {
+		struct sp_buf message SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(MESSAGE_CEILING);
 		size_t index = s->queue[s->next];
+		enum sp_subject_kind kind = selection->suites[index]->subject;
 		struct sp_result_case result = { .verdict = SP_ERROR, .worker = -1 };
-		char *why SP_FREE = not_run(s, index);
+		char *why SP_FREE = s->broken[kind] ? NULL : spent(s);
 
 		result.message = why;
-		if (!why) {
+		if (!s->broken[kind] && !why) {
 			*ret_index = index;
 			return true;
 		}
 		s->next++;
 		result.start = sp_wall_ms();
+		if (s->broken[kind])
+			not_opened(s, kind, &result, &message);
 		sp_tally_attempt(s->options.tally, index, &result, true);
 	}
 	return false;
+}
+
+static uint64_t quit_limit(const struct sp_supervisor *s)
+{
+	return s->interrupted && !s->options.run->live ? INTERRUPTED_MS : QUIT_MS;
 }
 
 /* Gives an idle worker, or an empty slot, the next thing to do. */
@@ -388,15 +432,83 @@ static int advance(struct sp_supervisor *s, struct sp_slot *slot, struct sp_erro
 		slot->dirty = false;
 		slot->cleaned = true;
 		sp_slot_send_clean(slot, &s->wire);
-		slot->deadline = sp_deadline_ms(QUIT_MS);
+		slot->deadline = sp_deadline_ms(quit_limit(s));
 	} else if (work) {
 		s->next++;
 		run_case(s, slot, index);
 	} else {
 		sp_slot_send_quit(slot, &s->wire);
-		slot->deadline = sp_deadline_ms(QUIT_MS);
+		slot->deadline = sp_deadline_ms(quit_limit(s));
 	}
 	return 0;
+}
+
+/* ---- the back end ---- */
+
+static void kill_worker(struct sp_slot *slot)
+{
+	if (slot->state != SP_SLOT_TERMED && slot->state != SP_SLOT_KILLED)
+		slot->stopped_in = slot->state;
+	slot->state = SP_SLOT_KILLED;
+	slot->deadline = sp_deadline_ms(KILLED_MS);
+	sp_slot_signal(slot, SIGKILL);
+	sp_kill_marked(slot->mark, 0);
+}
+
+/* Whatever is told from now on is told by what has lost its back end, so nobody is asked. */
+static void lose_backend(struct sp_supervisor *s, const struct sp_error *why)
+{
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->backend, NULL);
+	sp_tally_fault(s->options.tally, why->message);
+	if (s->interrupted)
+		fprintf(stderr, "sandproof: %s\n", why->message);
+	s->stop = s->backend_lost = true;
+	for (unsigned i = 0; i < s->n_slots; i++) {
+		s->slots[i].retired = true;
+		s->slots[i].dirty = false;
+		if (s->slots[i].state != SP_SLOT_EMPTY)
+			kill_worker(&s->slots[i]);
+	}
+}
+
+static void take_backend_end(struct sp_supervisor *s)
+{
+	const struct sp_run_options *run = s->options.run;
+	struct sp_error why = SP_ERROR_INIT;
+
+	if (s->backend_lost)
+		return;
+	run->backend_ended(run->opener, &why);
+	lose_backend(s, &why);
+}
+
+/*
+ * Asked wherever somebody may be waiting for it: who hangs in a back end that hangs is not to
+ * blame, and nobody else will be served either.
+ */
+static bool backend_answers(struct sp_supervisor *s)
+{
+	const struct sp_run_options *run = s->options.run;
+	struct sp_error why = SP_ERROR_INIT;
+
+	if (s->backend_lost)
+		return false;
+	if (s->backend < 0 || !run->backend_answers || !run->backend_answers(run->opener, &why))
+		return true;
+	if (sp_is_exiting(s->backend_pid))
+		take_backend_end(s);
+	else
+		lose_backend(s, &why);
+	return false;
+}
+
+/* A failure beside a lost back end proves nothing. */
+static void excuse(struct sp_result_case *result, struct sp_buf *message)
+{
+	sp_buf_addf(message, "the back end was lost while it ran; what failed: %s",
+		    result->message ? result->message : "");
+	result->verdict = SP_ERROR;
+	result->message = (char *)sp_buf_str(message);
 }
 
 /* ---- messages ---- */
@@ -429,6 +541,7 @@ static bool blame_budget(struct sp_supervisor *s, struct sp_result_case *attempt
 static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 {
 	struct sp_buf dialogue SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(2 * SP_DIALOGUE_MAX);
+	struct sp_buf said SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(MESSAGE_CEILING);
 	uint64_t index = sp_wire_get(&s->wire);
 	uint64_t verdict = sp_wire_get(&s->wire);
 	int line = (int)sp_wire_get(&s->wire);
@@ -436,6 +549,7 @@ static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 	char *message SP_FREE = sp_wire_get_text(&s->wire);
 	char *expected SP_FREE = sp_wire_get_text(&s->wire);
 	char *actual SP_FREE = sp_wire_get_text(&s->wire);
+	enum sp_subject_kind kind = s->options.run->selection.suites[slot->index]->subject;
 	struct sp_result_case attempt = { .worker = slot->number, .line = line };
 
 	if (s->wire.bad || index != slot->index || verdict >= SP_VERDICT_MAX_)
@@ -451,9 +565,13 @@ static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 	attempt.dialogue = (char *)sp_buf_str(&dialogue);
 	slot->state = SP_SLOT_IDLE;
 	slot->deadline = slot->slow_at = 0;
-	if (blame_budget(s, &attempt))
+	if (slot->not_opened && s->broken[kind])
+		not_opened(s, kind, &attempt, &said);
+	else if (blame_budget(s, &attempt))
 		attempt.message = (char *)"budget: it was used up while the case ran";
-	attempt_ended(s, slot, &attempt, slot->retired);
+	else if (attempt.verdict == SP_FAIL && !backend_answers(s))
+		excuse(&attempt, &said);
+	attempt_ended(s, slot, &attempt, slot->retired || slot->not_opened);
 }
 
 static void take_leak(struct sp_supervisor *s, struct sp_slot *slot)
@@ -469,7 +587,7 @@ static void take_leak(struct sp_supervisor *s, struct sp_slot *slot)
 		sp_tally_leak(s->options.tally, id && *id ? id : slot->last_id, kind, message);
 }
 
-static void take_not_opened(struct sp_supervisor *s)
+static void take_not_opened(struct sp_supervisor *s, struct sp_slot *slot)
 {
 	uint64_t kind = sp_wire_get(&s->wire);
 	char *why SP_FREE = sp_wire_get_text(&s->wire);
@@ -477,7 +595,10 @@ static void take_not_opened(struct sp_supervisor *s)
 	if (!why || kind >= SP_SUBJECT_KIND_MAX_)
 		return;
 	/* One that could be opened before gets another chance with the next case. */
-	if (!s->was_opened[kind] && !s->broken[kind])
+	if (s->was_opened[kind])
+		return;
+	slot->not_opened = true;
+	if (!s->broken[kind])
 		s->broken[kind] = SP_TAKE(why);
 }
 
@@ -533,7 +654,7 @@ static bool take_message(struct sp_supervisor *s, struct sp_slot *slot)
 		take_opened(s, slot);
 		return true;
 	case SP_WIRE_NOT_OPENED:
-		take_not_opened(s);
+		take_not_opened(s, slot);
 		return true;
 	case SP_WIRE_PHASE:
 		take_phase(s, slot);
@@ -598,7 +719,7 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 
 	result->verdict = SP_ERROR;
 	if (s->backend_lost) {
-		sp_buf_adds(message, "the back end ended while it ran");
+		sp_buf_adds(message, "the back end was lost while it ran");
 	} else if (slot->interrupted) {
 		sp_buf_adds(message, "interrupted while it ran");
 	} else if (slot->late && in_call) {
@@ -738,16 +859,6 @@ static void stop_worker(struct sp_supervisor *s, struct sp_slot *slot)
 	sp_slot_signal(slot, SIGTERM);
 }
 
-static void kill_worker(struct sp_slot *slot)
-{
-	if (slot->state != SP_SLOT_TERMED && slot->state != SP_SLOT_KILLED)
-		slot->stopped_in = slot->state;
-	slot->state = SP_SLOT_KILLED;
-	slot->deadline = sp_deadline_ms(KILLED_MS);
-	sp_slot_signal(slot, SIGKILL);
-	sp_kill_marked(slot->mark, 0);
-}
-
 static void check_slot(struct sp_supervisor *s, struct sp_slot *slot, uint64_t now)
 {
 	const struct sp_run_options *run = s->options.run;
@@ -758,12 +869,13 @@ static void check_slot(struct sp_supervisor *s, struct sp_slot *slot, uint64_t n
 			run->listener.case_slow(run->listener.arg,
 						run->selection.cases[slot->index], slot->number,
 						(now - slot->begun) / SP_MS);
+		(void)backend_answers(s);
 	}
 	if (!slot->deadline || slot->deadline > now)
 		return;
 	if (slot->state == SP_SLOT_TERMED || slot->state == SP_SLOT_KILLED) {
 		kill_worker(slot);
-	} else {
+	} else if (backend_answers(s)) {
 		slot->late = true;
 		stop_worker(s, slot);
 	}
@@ -811,6 +923,8 @@ static void interrupt(struct sp_supervisor *s)
 	s->interrupted = true;
 	fprintf(stderr, "sandproof: interrupted: stopping what runs and removing sandboxes; "
 			"interrupt again to leave them\n");
+	if (!backend_answers(s))
+		return;
 	for (unsigned i = 0; i < s->n_slots; i++) {
 		struct sp_slot *slot = &s->slots[i];
 
@@ -849,26 +963,6 @@ static void take_signals(struct sp_supervisor *s)
 			abandon(s);
 		else
 			interrupt(s);
-	}
-}
-
-/* Whatever is told from now on is told by what has lost its back end, so nobody is asked. */
-static void take_backend_end(struct sp_supervisor *s)
-{
-	const struct sp_run_options *run = s->options.run;
-	struct sp_error why = SP_ERROR_INIT;
-
-	if (s->backend_lost)
-		return;
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->backend, NULL);
-	run->backend_ended(run->opener, &why);
-	sp_tally_fault(s->options.tally, why.message);
-	s->stop = s->backend_lost = true;
-	for (unsigned i = 0; i < s->n_slots; i++) {
-		s->slots[i].retired = true;
-		s->slots[i].dirty = false;
-		if (s->slots[i].state != SP_SLOT_EMPTY)
-			kill_worker(&s->slots[i]);
 	}
 }
 

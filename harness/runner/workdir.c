@@ -74,11 +74,12 @@ int sp_workdir_make(struct sp_workdir *workdir, struct sp_error *err)
 	rc = sp_tmp_dir(PREFIX, &workdir->path, err);
 	if (rc)
 		return rc;
-	rc = take_lock(workdir->path, &workdir->lock);
+	rc = sp_tmp_room(workdir->path, err);
+	if (!rc && (rc = take_lock(workdir->path, &workdir->lock)))
+		(void)sp_error_set_errno(err, -rc, "cannot write into the temporary folder %s",
+					 workdir->path);
 	if (!rc)
 		return 0;
-	(void)sp_error_set_errno(err, -rc, "cannot write into the temporary folder %s",
-				 workdir->path);
 	sp_workdir_remove(workdir);
 	return SP_IO;
 }

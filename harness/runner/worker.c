@@ -262,10 +262,9 @@ static _Noreturn void quit(struct sp_worker *w)
 
 /* ---- cleaning after others ---- */
 
-static void remove_left(struct sp_worker *w, struct sp_opened *opened, const char *id)
+static void remove_left(struct sp_worker *w, struct sp_opened *opened, const char *id,
+			struct sp_cancel *cancel)
 {
-	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
-
 	/* What cannot be removed stays with the supervisor, which says so at the end. */
 	if (!sp_provider_destroy(&opened->subject.provider, id, cancel, NULL))
 		sp_guard_removed(w->guard, id);
@@ -273,13 +272,16 @@ static void remove_left(struct sp_worker *w, struct sp_opened *opened, const cha
 
 static void clean_with(struct sp_worker *w, struct sp_opened *opened, char *const *ids, size_t n)
 {
+	/* One limit for all: what hangs must not be waited for as often as there are sandboxes. */
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = NULL;
 	struct sp_error err = SP_ERROR_INIT;
 
 	if (!opened->spec || sp_worker_open_subject(w, opened, &err))
 		return;
+	cancel = sp_worker_cleanup_cancel();
 	for (size_t i = 0; opened->subject.provider.ops && i < n; i++)
-		if (ids[i])
-			remove_left(w, opened, ids[i]);
+		if (ids[i] && !sp_cancel_check(cancel, NULL))
+			remove_left(w, opened, ids[i], cancel);
 	if (!sp_worker_reset(w, opened))
 		return;
 	for (size_t i = 0; i < n; i++)
