@@ -349,6 +349,11 @@ static const struct {
 	{ "sed 's/\"schema_version\":1/\"schema_version\":9/' \"$1/m1\" >\"$1/m6\"; "
 	  "\"$0\" report tap \"$1/m6\"",
 	  "schema_version 9, and this program reads version 1", 3 },
+	/* A connection text that nobody writes, and one that would be cut in the middle. */
+	{ "mkfifo \"$1/pipe\"; \"$0\" run --store \"postgres:@$1/pipe\"", "/pipe is no file", 3 },
+	{ "printf 'host=/x\\0 dbname=y' >\"$1/nul\"; \"$0\" run --store \"postgres:@$1/nul\"",
+	  "holds a NUL byte", 3 },
+	{ "\"$0\" run --store \"sqlite:$1/none/s.db\"", "/none does not exist", 3 },
 	/* A limit on the size of files is an error, not a death. */
 	{ "ulimit -f 0; \"$0\"" ONE_CASE " --results \"$1/r2\"", "File too large", 3 },
 };
@@ -441,7 +446,8 @@ Test(cli, a_temporary_folder_that_is_full, .timeout = 250)
 
 		snprintf(text, sizeof(text),
 			 "mkdir -p \"$1/s\"; rm -f \"$1/sr\"; "
-			 "exec unshare -m --propagation private sh -c 'mount -t tmpfs -o size=%s small \"$1/s\"; "
+			 "exec unshare -m --propagation private sh -c '"
+			 "mount -t tmpfs -o size=%s small \"$1/s\"; "
 			 "TMPDIR=$1/s \"$0\" run --store sqlite --case \"store.*\" --repeat 40 "
 			 "--results \"$1/sr\" & p=$!; %s; wait $p' \"$0\" \"$1\" 2>&1",
 			 rows[i][0], rows[i][1]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <base/cleanup.h>
 #include <base/files.h>
@@ -100,12 +101,24 @@ static int open_sqlite(enum sp_subject_kind kind, const struct cli_spec *spec,
 #endif
 }
 
-/* The connection text that a file holds, without the end of its line. */
+/*
+ * The connection text that a file holds, without the end of its line. Each worker and each further
+ * instance reads it, so it has to be a file, which says the same each time.
+ */
 SP_UNUSED static int read_conninfo(const char *path, char **ret_text, struct sp_error *err)
 {
 	struct sp_bytes bytes = SP_BYTES_INIT;
-	int rc = sp_read_file(path, CONNINFO_MAX, &bytes, err);
+	struct stat st;
+	int rc;
 
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return sp_error_set(err, SP_INVALID,
+				    "%s is no file; put the connection text into one", path);
+	rc = sp_read_file(path, CONNINFO_MAX, &bytes, err);
+	if (!rc && bytes.len && memchr(bytes.data, '\0', bytes.len))
+		rc = sp_error_set(err, SP_INVALID,
+				  "%s holds a NUL byte, where the connection text would be cut",
+				  path);
 	if (!rc && !(*ret_text = strndup((const char *)bytes.data, bytes.len)))
 		rc = sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (!rc)

@@ -38,6 +38,7 @@ struct sp_guard *sp_guard_free(struct sp_guard *guard)
 		return NULL;
 	free_things(guard->sandboxes);
 	free_things(guard->snapshots);
+	free_things(guard->records);
 	free(guard->workspace);
 	free(guard->group);
 	pthread_mutex_destroy(&guard->lock);
@@ -410,4 +411,9 @@ void sp_guard_snapshot_ended(struct sp_guard *guard, const char *row, int rc,
 		sp_ledger_taken(guard->options.ledger, row, rc ? NULL : reference);
 	if (!rc)
 		sp_guard_add(guard, &guard->snapshots, reference);
+}
+
+char *sp_guard_take_record(struct sp_guard *guard)
+{
+	return take(guard, &guard->records, NULL, true);
 }

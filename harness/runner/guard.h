@@ -83,5 +83,7 @@ void sp_guard_removed(struct sp_guard *guard, const char *id);
 /* Same as taking a sandbox, for snapshots; and telling that one that was taken is deleted. */
 char *sp_guard_take_snapshot(struct sp_guard *guard);
 void sp_guard_deleted(struct sp_guard *guard, const char *reference);
+/* The same of keys of records. */
+char *sp_guard_take_record(struct sp_guard *guard);
 
 #endif

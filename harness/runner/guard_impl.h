@@ -40,6 +40,8 @@ struct sp_guard {
 	struct sp_guard_link *links;
 	struct sp_guard_thing *sandboxes;
 	struct sp_guard_thing *snapshots;
+	/* Keys of records. */
+	struct sp_guard_thing *records;
 	/* Of the back end, where it names them; under `lock`, and kept until the end. */
 	char *workspace;
 	char *group;

@@ -44,6 +44,11 @@ static int store_upsert(void *self, const struct sp_record *record, const uint64
 	int rc = SP_GUARDED(w->guard, "store.upsert",
 			    w->inner.ops->upsert(w->inner.self, record, fence, cancel, err));
 
+	/* Whatever it answered, but a refusal of the record itself, it may be there. */
+	if (record && record->key && rc != SP_INVALID) {
+		(void)sp_guard_remove(w->guard, &w->guard->records, record->key);
+		sp_guard_add(w->guard, &w->guard->records, record->key);
+	}
 	sp_guard_note(w->guard, "upsert %s%s -> %s", record && record->key ? record->key : "NULL",
 		      fence ? " with a fence" : "", rc ? sp_code_name(rc) : "ok");
 	return rc;
@@ -55,6 +60,8 @@ static int store_del(void *self, const char *key, struct sp_cancel *cancel, stru
 	int rc = SP_GUARDED(w->guard, "store.del",
 			    w->inner.ops->del(w->inner.self, key, cancel, err));
 
+	if (!rc)
+		(void)sp_guard_remove(w->guard, &w->guard->records, key);
 	sp_guard_note(w->guard, "del %s -> %s", key ? key : "NULL", rc ? sp_code_name(rc) : "ok");
 	return rc;
 }

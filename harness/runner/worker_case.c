@@ -69,6 +69,27 @@ static void run_body(struct sp_case *t, uint64_t limit_ms)
 		sp_case_error(t, here, "the case reached no check, so it proves nothing");
 }
 
+/* Records would stay where a store outlives the run, which may be the user's. */
+static void remove_records(struct sp_case *t)
+{
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
+	struct sp_store *store = &t->opened->subject.store;
+	const struct sp_store_capabilities *declared =
+		store->ops ? sp_store_capabilities(store) : NULL;
+	struct sp_error err = SP_ERROR_INIT;
+	char *key;
+
+	sp_guard_mute(t->guard, true);
+	while ((key = sp_guard_take_record(t->guard))) {
+		if (declared && declared->durable && sp_store_del(store, key, cancel, &err))
+			sp_worker_leak(t->worker, t->def->id, "record",
+				       "the record %.200s could not be deleted: %s: %s", key,
+				       sp_code_name(err.code), err.message);
+		free(key);
+	}
+	sp_guard_mute(t->guard, false);
+}
+
 /* Not the shared ones, of whatever kind of subject. */
 static void remove_sandboxes(struct sp_worker *w, struct sp_provider *provider)
 {
@@ -110,6 +131,7 @@ static void remove_made(struct sp_case *t)
 {
 	struct sp_provider *provider = &t->opened->subject.provider;
 
+	remove_records(t);
 	if (!provider->ops)
 		return;
 	remove_sandboxes(t->worker, provider);

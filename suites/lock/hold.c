@@ -254,10 +254,14 @@ void lock_key_long(struct sp_case *t)
 
 void lock_key_hash(struct sp_case *t)
 {
-	/* Equal 32-bit FNV-1a, equal CRC-32, equal string hash of Java. */
-	static const char *const keys[] = {"costarring", "liquid", "plumless",
-					   "buckeroo",	 "AaAa",   "BBBB"};
+	/* Equal 32-bit FNV-1a, CRC-32 and string hash of Java, whatever follows. */
+	static const char *const parts[] = {"costarring", "liquid", "plumless",
+					    "buckeroo",	  "AaAa",   "BBBB"};
+	const char *unique = sp_case_unique(t);
+	const char *keys[SP_COUNT(parts)];
 
+	for (size_t i = 0; i < SP_COUNT(parts); i++)
+		keys[i] = sp_case_format(t, "%s%s", parts[i], unique);
 	keys_apart(t, keys, SP_COUNT(keys));
 }
 

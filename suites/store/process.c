@@ -84,9 +84,8 @@ static bool hear_acks(struct sp_case *t, struct sp_peer *peer, unsigned from, un
 	return true;
 }
 
-void store_process_apart(struct sp_case *t)
+static void write_at_once(struct sp_case *t, const char *prefix)
 {
-	const char *prefix = sp_case_unique(t);
 	struct sp_peer *peers[PEERS];
 
 	for (unsigned i = 0; i < PEERS; i++) {
@@ -110,6 +109,14 @@ void store_process_apart(struct sp_case *t)
 	}
 	for (unsigned i = 0; i < PEERS; i++)
 		SP_CHECK(t, sp_peer_end(peers[i]), "process %u ends by itself", i);
+}
+
+void store_process_apart(struct sp_case *t)
+{
+	const char *prefix = sp_case_unique(t);
+
+	write_at_once(t, prefix);
+	store_forget(t, prefix, 0, PEERS * WRITES);
 }
 
 /* ---- one key, written by one and read by others ---- */
@@ -196,9 +203,8 @@ static void write_stepwise(struct sp_peer_side *side)
 	}
 }
 
-void store_crash_between(struct sp_case *t)
+static void kill_between(struct sp_case *t, const char *prefix)
 {
-	const char *prefix = sp_case_unique(t);
 	struct order order = make_order(prefix, 0, WRITES);
 	struct sp_peer *peer =
 	    sp_case_peer(t, SP_PEER_PLAIN, write_stepwise, &order, sizeof(order));
@@ -223,10 +229,16 @@ void store_crash_between(struct sp_case *t)
 		store_lacks(t, &again->store, sp_case_format(t, "%s-%u", prefix, WRITES / 2));
 }
 
-void store_crash_during(struct sp_case *t)
+void store_crash_between(struct sp_case *t)
 {
-	const char *key = sp_case_unique(t);
+	const char *prefix = sp_case_unique(t);
 
+	kill_between(t, prefix);
+	store_forget(t, prefix, 0, WRITES / 2 + 1);
+}
+
+static void kill_during(struct sp_case *t, const char *key)
+{
 	/* Killed in full flight, at another place each time: what is there is whole and no older
 	 * than the last word. */
 	for (unsigned round = 1; round <= 4; round++) {
@@ -248,4 +260,12 @@ void store_crash_during(struct sp_case *t)
 				    "version %u was acknowledged, %u is there",
 				    order.from + 3 * round - 1, held));
 	}
+}
+
+void store_crash_during(struct sp_case *t)
+{
+	const char *key = sp_case_unique(t);
+
+	kill_during(t, key);
+	(void)sp_store_del(sp_case_store(t), key, sp_case_cancel(t), NULL);
 }

@@ -188,6 +188,8 @@ static const struct sp_case_def cases[] = {
 			       "text.",
 		.rationale = "A key must not lead out of the folder or table (field:T07).",
 		.detection = "The bare texts as keys; each holds its own record.",
+		.limits = "A store that holds a record of one of these keys is left alone: the "
+			  "case is skipped.",
 		.run = store_key_bare,
 	},
 	{

@@ -223,9 +223,14 @@ void store_trouble_down(struct sp_case *t)
 /* More than the small disk has room for. */
 #define N_VALUES 128
 
-static struct sp_record numbered(char *key, size_t size, char *value, unsigned n)
+/* The key is "PREFIX-N", with the prefix that the case gave. */
+static void number_key(const struct sp_peer_side *side, unsigned n, char *key, size_t size)
 {
-	snprintf(key, size, "small-%u", n);
+	snprintf(key, size, "%.*s-%u", (int)side->arg_len, (const char *)side->arg, n);
+}
+
+static struct sp_record numbered(char *key, char *value, unsigned n)
+{
 	return (struct sp_record){.key = key,
 				  .provider = (char *)"fake",
 				  .provider_sandbox_id = (char *)"sb",
@@ -242,9 +247,9 @@ static unsigned count_whole(struct sp_peer_side *side, const char *value, unsign
 	for (unsigned i = 0; i < n; i++) {
 		struct sp_record got STORE_RECORD = SP_RECORD_INIT;
 		bool found = false;
-		char key[32];
+		char key[128];
 
-		snprintf(key, sizeof(key), "small-%u", i);
+		number_key(side, i, key, sizeof(key));
 		if (!sp_store_get(&side->subject->store, key, &got, &found, side->cancel, NULL) &&
 		    found && got.latest_snapshot_id && !strcmp(got.latest_snapshot_id, value) &&
 		    got.updated_at == i)
@@ -256,7 +261,7 @@ static unsigned count_whole(struct sp_peer_side *side, const char *value, unsign
 /* "N CODE WHOLE": what was acknowledged, what the next said, how much of it is there. */
 static void fill_disk(struct sp_peer_side *side)
 {
-	char value[VALUE_LEN + 1], key[32];
+	char value[VALUE_LEN + 1], key[128];
 	struct sp_record record;
 	unsigned n = 0;
 	int rc = 0;
@@ -264,7 +269,8 @@ static void fill_disk(struct sp_peer_side *side)
 	memset(value, 'v', VALUE_LEN);
 	value[VALUE_LEN] = '\0';
 	for (; n < N_VALUES; n++) {
-		record = numbered(key, sizeof(key), value, n);
+		number_key(side, n, key, sizeof(key));
+		record = numbered(key, value, n);
 		rc = sp_store_upsert(&side->subject->store, &record, NULL, side->cancel, NULL);
 		if (rc)
 			break;
@@ -272,9 +278,10 @@ static void fill_disk(struct sp_peer_side *side)
 	sp_side_say(side, "%u %d %u", n, rc, count_whole(side, value, n));
 }
 
-void store_trouble_full(struct sp_case *t)
+static void fill_small_disk(struct sp_case *t, const char *prefix)
 {
-	struct sp_peer *peer = sp_case_peer(t, SP_PEER_SMALL_DISK, fill_disk, NULL, 0);
+	struct sp_peer *peer =
+	    sp_case_peer(t, SP_PEER_SMALL_DISK, fill_disk, prefix, strlen(prefix));
 	struct sp_error err = SP_ERROR_INIT;
 	unsigned acked = 0, whole = 0;
 	const char *line;
@@ -298,12 +305,21 @@ void store_trouble_full(struct sp_case *t)
 	SP_CHECK_INT(t, acked, whole, "acknowledged records that are there");
 }
 
+void store_trouble_full(struct sp_case *t)
+{
+	const char *prefix = sp_case_unique(t);
+
+	fill_small_disk(t, prefix);
+	/* They are here where the store is elsewhere. */
+	store_forget(t, prefix, 0, N_VALUES);
+}
+
 /* "UPSERT-CODE GET-CODE FOUND". */
 static void write_read_only(struct sp_peer_side *side)
 {
 	struct sp_record got STORE_RECORD = SP_RECORD_INIT;
 	char key[128];
-	struct sp_record record = numbered(key, sizeof(key), NULL, 2);
+	struct sp_record record = numbered(key, NULL, 2);
 	bool found = false;
 	int put, get;
 

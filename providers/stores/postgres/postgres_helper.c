@@ -3,10 +3,12 @@
  * What a restart of the server leaves of a store and of a lock that were open meanwhile. Runs
  * beside a private server (ci/postgres): restarts it, looks, and prints what was wrong.
  */
+#include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <base/child.h>
@@ -172,6 +174,51 @@ static void check_trouble(const char *conninfo)
 	}
 }
 
+static int open_aside(void *arg)
+{
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	struct sp_store store = SP_STORE_INIT;
+	int rc;
+
+	options.conninfo = arg;
+	rc = sp_postgres_store_open(&options, &store, NULL);
+	sp_store_done(&store);
+	return rc;
+}
+
+static long ask(PGconn *pg, const char *sql)
+{
+	PGresult *result = PQexec(pg, sql);
+	long value = PQntuples(result) ? strtol(PQgetvalue(result, 0, 0), NULL, 10) : -1;
+
+	PQclear(result);
+	return value;
+}
+
+/* A newer program that has its turn between our look at the version and ours is noticed. */
+static void check_overtaken(char *conninfo)
+{
+	PGconn *pg = PQconnectdb(conninfo);
+	thrd_t opener;
+	int rc = 0;
+	long known = ask(pg, "SELECT version FROM sandproof.meta");
+
+	(void)ask(pg, "UPDATE sandproof.meta SET version = 1");
+	(void)ask(pg, "SELECT pg_advisory_lock(1397779563, 0)");
+	thrd_create(&opener, open_aside, conninfo);
+	/* It has looked, and waits for its turn. */
+	while (!ask(pg, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
+		;
+	(void)ask(pg, "UPDATE sandproof.meta SET version = 99");
+	(void)ask(pg, "SELECT pg_advisory_unlock(1397779563, 0)");
+	thrd_join(opener, &rc);
+	expect(rc == SP_UNSUPPORTED, "a newer program that overtook is noticed", NULL);
+	expect(ask(pg, "SELECT version FROM sandproof.meta") == 99, "its version stays", NULL);
+	(void)ask(pg, "UPDATE sandproof.meta SET version = 2");
+	expect(known == 2, "the version that this test puts back", NULL);
+	PQfinish(pg);
+}
+
 int main(void)
 {
 	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
@@ -190,6 +237,7 @@ int main(void)
 	check_bad_texts();
 	check_no_database(options.conninfo);
 	check_trouble(options.conninfo);
+	check_overtaken((char *)options.conninfo);
 	survive("fast", &store, &lock);
 	survive("immediate", &store, &lock);
 	sp_store_done(&store);

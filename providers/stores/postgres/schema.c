@@ -68,6 +68,16 @@ static int step(struct pg_session *session, long from, struct sp_error *err)
 	return rc ? rc : pg_exec(session, mark, NULL, NULL, err);
 }
 
+static int judge(long version, struct sp_error *err)
+{
+	if (version <= (long)SP_COUNT(migrations))
+		return 0;
+	return sp_error_set(err, SP_UNSUPPORTED,
+			    "the tables have version %ld and this program knows %zu: a newer one "
+			    "made them; use that one",
+			    version, SP_COUNT(migrations));
+}
+
 /* Everything that is missing, in one transaction, and nobody else's at the same time. */
 static int migrate(struct pg_session *session, struct sp_error *err)
 {
@@ -81,6 +91,8 @@ static int migrate(struct pg_session *session, struct sp_error *err)
 	/* Another process may have been faster. */
 	if (!rc)
 		rc = read_version(session, &version, err);
+	if (!rc)
+		rc = judge(version, err);
 	if (!rc && version < (long)SP_COUNT(migrations))
 		rc = step(session, version, err);
 	if (!rc)
@@ -94,12 +106,8 @@ int pg_schema_up(struct pg_session *session, struct sp_error *err)
 	long version = 0;
 	int rc = read_version(session, &version, err);
 
-	if (!rc && version > (long)SP_COUNT(migrations))
-		rc = sp_error_set(
-		    err, SP_UNSUPPORTED,
-		    "the tables have version %ld and this program knows %zu: a newer one "
-		    "made them; use that one",
-		    version, SP_COUNT(migrations));
+	if (!rc)
+		rc = judge(version, err);
 	if (!rc && version < (long)SP_COUNT(migrations))
 		rc = migrate(session, err);
 	return rc;

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <base/buf.h>
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
@@ -33,7 +35,7 @@ static const struct {
     {SQLITE_PERM, SP_DENIED, "access is refused"},
     {SQLITE_AUTH, SP_DENIED, "access is refused"},
     {SQLITE_FULL, SP_IO, "the disk is full; nothing was written"},
-    {SQLITE_CANTOPEN, SP_IO, "the file or one beside it cannot be opened"},
+    {SQLITE_CANTOPEN, SP_IO, "a file cannot be opened"},
     {SQLITE_CORRUPT, SP_PROTOCOL, "the file is damaged; restore it from a copy"},
     {SQLITE_NOTADB, SP_PROTOCOL, "the file is no SQLite database; it is left as it is"},
     {SQLITE_NOMEM, SP_INTERNAL, "out of memory"},
@@ -41,8 +43,41 @@ static const struct {
     {SQLITE_IOERR, SP_IO, "reading or writing failed"},
 };
 
+/*
+ * SQLite tells neither which of its files it could not open nor why: that is looked for where the
+ * file is, since two more are made beside it.
+ */
+static void explain_cantopen(const char *path, struct sp_buf *out)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder SP_FREE = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	const char *where = !slash ? "." : folder && *folder ? folder : "/";
+	struct stat st;
+
+	if (stat(where, &st)) {
+		if (errno == ENOENT)
+			sp_buf_addf(out, "its folder %s does not exist; make it", where);
+		else
+			sp_buf_addf(out, "its folder %s cannot be used: %s", where,
+				    strerror(errno));
+	} else if (!S_ISDIR(st.st_mode)) {
+		sp_buf_addf(out, "%s is no folder", where);
+	} else if (access(path, F_OK) && access(where, W_OK | X_OK)) {
+		sp_buf_addf(out, "nothing can be made in its folder %s: %s", where,
+			    strerror(errno));
+	} else if (!access(path, F_OK) && access(path, R_OK | W_OK)) {
+		sp_buf_addf(out, "the file cannot be read and written: %s", strerror(errno));
+	} else {
+		sp_buf_addf(out,
+			    "it or its -wal or -shm beside it in %s cannot be opened; see that "
+			    "files can be made and mapped there (no network file system)",
+			    where);
+	}
+}
+
 static int fail(struct sqlite_db *db, int code, const char *what, struct sp_error *err)
 {
+	struct sp_buf why SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	enum sp_code ours = SP_INTERNAL;
 	const char *words = "SQLite refused";
 	int rc;
@@ -52,6 +87,10 @@ static int fail(struct sqlite_db *db, int code, const char *what, struct sp_erro
 			continue;
 		ours = errors[i].ours;
 		words = errors[i].words;
+	}
+	if ((code & 0xff) == SQLITE_CANTOPEN) {
+		explain_cantopen(db->path, &why);
+		words = sp_buf_str(&why);
 	}
 	rc = sp_error_set(err, ours, "%s in %s: %s", what, db->path, words);
 	if (err) {
@@ -169,11 +208,17 @@ static int read_head(struct sqlite_db *db, void *arg)
 	return rc;
 }
 
-static int judge_head(const struct sqlite_db *db, const struct head *head, struct sp_error *err)
+/* Nobody's yet, or made by a program of ours. */
+static bool is_ours(const struct head *head)
 {
 	bool fresh = !head->application && !head->version && !head->tables;
 
-	if (!fresh && head->application != SQLITE_APPLICATION)
+	return fresh || head->application == SQLITE_APPLICATION;
+}
+
+static int judge_head(const struct sqlite_db *db, const struct head *head, struct sp_error *err)
+{
+	if (!is_ours(head))
 		return sp_error_set(err, SP_INVALID,
 				    "%s is a database of another program; name another file",
 				    db->path);
@@ -186,24 +231,34 @@ static int judge_head(const struct sqlite_db *db, const struct head *head, struc
 	return 0;
 }
 
-/* Everything that is missing, in one transaction: half a schema is never seen. */
-static int migrate(struct sqlite_db *db, void *arg)
+/* What is missing of a file of this version, and the new number. */
+static int step(struct sqlite_db *db, int64_t from)
 {
 	char mark[96];
-	struct head head = {0};
-	int rc = sqlite_db_exec(db, "BEGIN IMMEDIATE");
+	int rc = SQLITE_OK;
 
-	(void)arg;
-	if (rc != SQLITE_OK)
-		return rc;
-	/* Another process may have been faster. */
-	rc = read_head(db, &head);
-	for (size_t i = (size_t)head.version; rc == SQLITE_OK && i < SP_COUNT(migrations); i++)
+	for (size_t i = (size_t)from; rc == SQLITE_OK && i < SP_COUNT(migrations); i++)
 		rc = sqlite_db_exec(db, migrations[i]);
 	snprintf(mark, sizeof(mark), "PRAGMA application_id = %d; PRAGMA user_version = %zu",
 		 SQLITE_APPLICATION, SP_COUNT(migrations));
-	if (rc == SQLITE_OK)
-		rc = sqlite_db_exec(db, mark);
+	return rc == SQLITE_OK ? sqlite_db_exec(db, mark) : rc;
+}
+
+/*
+ * Everything that is missing, in one transaction: half a schema is never seen. Answers what the
+ * file then says of itself.
+ */
+static int migrate(struct sqlite_db *db, void *arg)
+{
+	struct head *head = arg;
+	int rc = sqlite_db_exec(db, "BEGIN IMMEDIATE");
+
+	if (rc != SQLITE_OK)
+		return rc;
+	/* Another process may have been faster; a newer one's file is left to the caller's word. */
+	rc = read_head(db, head);
+	if (rc == SQLITE_OK && is_ours(head) && head->version < (int64_t)SP_COUNT(migrations))
+		rc = step(db, head->version);
 	if (rc == SQLITE_OK)
 		rc = sqlite_db_exec(db, "COMMIT");
 	if (rc != SQLITE_OK)
@@ -245,9 +300,10 @@ static int bring_up(struct sqlite_db *db, struct sp_error *err)
 
 	if (!rc)
 		rc = judge_head(db, &head, err);
-	if (!rc && head.version < (int64_t)SP_COUNT(migrations))
-		rc = sqlite_db_run(db, migrate, NULL, "making the tables", NULL, err);
-	return rc;
+	if (rc || head.version == (int64_t)SP_COUNT(migrations))
+		return rc;
+	rc = sqlite_db_run(db, migrate, &head, "making the tables", NULL, err);
+	return rc ? rc : judge_head(db, &head, err);
 }
 
 /* ---- opening ---- */

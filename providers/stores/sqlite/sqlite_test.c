@@ -10,6 +10,7 @@
 
 #include <criterion/criterion.h>
 
+#include <base/child.h>
 #include <base/cleanup.h>
 #include <base/files.h>
 
@@ -139,6 +140,15 @@ Test(sqlite, paths)
 	cr_assert(asprintf(&missing, "%s/nowhere/store.db", dir) > 0);
 	cr_expect_eq(open_at(missing, &store, &err), SP_IO, "%s", err.message);
 	cr_expect(strstr(err.message, missing), "%s", err.message);
+	missing[strlen(missing) - strlen("/store.db")] = '\0';
+	cr_expect(strstr(err.message, missing) && strstr(err.message, "nowhere does not exist"),
+		  "%s", err.message);
+	cr_expect_eq(open_at("/dev/null/store.db", &store, &err), SP_IO, "%s", err.message);
+	cr_expect(strstr(err.message, "/dev/null is no folder"), "%s", err.message);
+	/* Not even root may write there. */
+	cr_expect_eq(open_at("/proc/self/store.db", &store, &err), SP_IO, "%s", err.message);
+	cr_expect(strstr(err.message, "nothing can be made in its folder /proc/self"), "%s",
+		  err.message);
 }
 
 static const struct sp_record record = {.key = (char *)"k",
@@ -180,6 +190,51 @@ Test(sqlite, an_older_version_is_brought_up)
 	cr_expect_eq(sp_lease_fence(&lease), 1);
 	sp_lease_done(&lease);
 	sp_lock_done(&lock);
+}
+
+/* What a newer program does between our look at the version and our turn to write. */
+static bool overtaken;
+
+static int overtake(unsigned type, void *arg, void *stmt, void *sql)
+{
+	(void)type, (void)arg, (void)stmt;
+	if (overtaken || strcmp(sql, "BEGIN IMMEDIATE"))
+		return 0;
+	overtaken = true;
+	run_sql("PRAGMA application_id = 1397781364; PRAGMA user_version = 99;");
+	return 0;
+}
+
+static int watch_statements(sqlite3 *db, char **err, const void *api)
+{
+	(void)err, (void)api;
+	return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, overtake, NULL);
+}
+
+static int take_number(void *ret, int n, char **values, char **names)
+{
+	(void)n, (void)names;
+	*(int *)ret = (int)strtol(values[0], NULL, 10);
+	return 0;
+}
+
+Test(sqlite, a_newer_program_that_overtakes_is_noticed)
+{
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	sqlite3 *db = NULL;
+	int version = 0;
+
+	sqlite3_auto_extension((void (*)(void))watch_statements);
+	cr_expect_eq(open_at(path, &store, &err), SP_UNSUPPORTED, "%s", err.message);
+	sqlite3_reset_auto_extension();
+	cr_expect(overtaken, "it did not get its turn");
+	cr_expect(strstr(err.message, "newer version"), "%s", err.message);
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_expect_eq(sqlite3_exec(db, "PRAGMA user_version", take_number, &version, NULL),
+		     SQLITE_OK);
+	sqlite3_close(db);
+	cr_expect_eq(version, 99, "the newer program's version became %d", version);
 }
 
 Test(sqlite, a_file_that_was_moved_takes_no_writes)
@@ -239,4 +294,43 @@ Test(sqlite, a_lease_runs_out)
 	sp_lease_done(&next);
 	sp_lock_done(&one);
 	sp_lock_done(&two);
+}
+
+static long ask(const char *sql)
+{
+	sqlite3 *db = NULL;
+	int number = -1;
+
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_expect_eq(sqlite3_exec(db, sql, take_number, &number, NULL), SQLITE_OK, "%s", sql);
+	sqlite3_close(db);
+	return number;
+}
+
+/* The suites run in a file that is somebody's: what was there stays, and nothing is added. */
+Test(sqlite, a_run_leaves_a_file_as_it_was, .timeout = 240)
+{
+	struct sp_run_result result = {0};
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_record mine = record;
+	struct sp_error err = SP_ERROR_INIT;
+	char *spec SP_FREE = NULL;
+	int rc;
+
+	mine.key = (char *)"..";
+	cr_assert_eq(open_at(path, &store, &err), 0, "%s", err.message);
+	cr_assert_eq(sp_store_upsert(&store, &mine, NULL, NULL, &err), 0, "%s", err.message);
+	sp_store_done(&store);
+	cr_assert(asprintf(&spec, "sqlite:%s", path) > 0);
+	rc = sp_run((const char *const[]){SP_TEST_BIN_DIR "/sandproof", "run", "--store", spec,
+					  "--results", "/dev/null", NULL},
+		    NULL, NULL, 0, 1 << 20, NULL, &result, &err);
+	cr_expect_eq(rc, 0, "%s", err.message);
+	cr_expect_eq(result.code, 0, "exit %d\n%s%s", result.code, result.out, result.err);
+	cr_expect(strstr(result.out, "a record of the key \"..\""), "%s", result.out);
+	cr_expect_eq(ask("SELECT count(*) FROM records"), 1, "records were left");
+	cr_expect_eq(ask("SELECT count(*) FROM leases"), 0, "leases were left");
+	cr_expect_eq(ask("SELECT updated_at FROM records WHERE key = '..' AND provider = 'p'"), 7,
+		     "the record that was there is another");
+	sp_run_result_done(&result);
 }
