@@ -349,6 +349,13 @@ static const struct {
 	{ "sed 's/\"schema_version\":1/\"schema_version\":9/' \"$1/m1\" >\"$1/m6\"; "
 	  "\"$0\" report tap \"$1/m6\"",
 	  "schema_version 9, and this program reads version 1", 3 },
+	/* A pair that makes two sandboxes is told in each run of it. */
+	{ "\"$0\" run --store sqlite --lock memory --case store.get.whole --case "
+	  "lock.hold.excludes --report junit=\"$1/pair\"; "
+	  "grep -c 'name=\"ensure.needs.pairing\"' \"$1/pair\"",
+	  "0 leaks, 1 warning", 0 },
+	{ "\"$0\" run --store sqlite --case store.get.whole --case lock.hold.excludes",
+	  "0 leaks, 0 warnings", 0 },
 	/* A connection text that nobody writes, and one that would be cut in the middle. */
 	{ "mkfifo \"$1/pipe\"; \"$0\" run --store \"postgres:@$1/pipe\"", "/pipe is no file", 3 },
 	{ "printf 'host=/x\\0 dbname=y' >\"$1/nul\"; \"$0\" run --store \"postgres:@$1/nul\"",

@@ -138,6 +138,7 @@ static struct sp_run_options run_options(struct run *run)
 	o.results_path = run->results_path;
 	o.rerun_prefix = plan->rerun_prefix;
 	o.defect = plan->fault ? plan->fault->id : NULL;
+	o.pairing_case = "ensure.needs.pairing";
 	o.secrets = run->secrets;
 	o.listener = cli_console_listener(run->console);
 	if (run->live)

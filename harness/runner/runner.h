@@ -175,6 +175,11 @@ struct sp_run_options {
 	const char *rerun_prefix;
 	/* Id of an applied fault, or NULL. */
 	const char *defect;
+	/*
+	 * The case that warns of a lock of one process beside a store that outlives it or is
+	 * shared. Where it was not selected the run warns in its name. NULL: nobody warns.
+	 */
+	const char *pairing_case;
 	/* Credentials in use: no result holds them in any encoding. Ended by NULL; NULL: none. */
 	const char *const *secrets;
 	/*

@@ -630,10 +630,12 @@ static void take_text(struct sp_supervisor *s, struct sp_slot *slot, enum sp_wir
 static void take_opened(struct sp_supervisor *s, struct sp_slot *slot)
 {
 	uint64_t kind = sp_wire_get(&s->wire);
+	unsigned pairing = (unsigned)sp_wire_get(&s->wire);
 	char *json SP_FREE = sp_wire_get_text(&s->wire);
 
 	if (kind < SP_SUBJECT_KIND_MAX_)
 		s->was_opened[kind] = true;
+	sp_tally_pairing(s->options.tally, pairing);
 	slot->opened = true;
 	sp_tally_capabilities(s->options.tally, json);
 }

@@ -13,6 +13,7 @@
 
 #include "baseline.h"
 #include "evidence.h"
+#include "wire.h"
 
 /* Far above what a worker may send. */
 #define TEXT_MAX (512 * 1024)
@@ -37,8 +38,10 @@ struct sp_tally {
 	int64_t start;
 	char *capabilities;
 	bool run_written;
-	/* Lines about the list of known failures, which are no cases. */
+	/* Results of no case: lines about the list of known failures, the wrong pair. */
 	size_t n_problems;
+	/* enum sp_pairing, of all subjects. */
+	unsigned pairing;
 	/* Something went wrong that belongs to no case. */
 	bool fault;
 	/* The first error's message, for the exit code's reason. */
@@ -358,6 +361,54 @@ static void write_problems(struct sp_tally *r)
 	}
 }
 
+void sp_tally_pairing(struct sp_tally *r, unsigned bits)
+{
+	r->pairing |= bits;
+}
+
+/* The record of the case that warns of the pair; NULL when it ran, or is unknown. */
+static const struct sp_case_def *silent_pairing_case(const struct sp_tally *r,
+						     const struct sp_suite **ret_suite)
+{
+	const struct sp_run_options *o = r->options;
+
+	for (size_t i = 0; o->pairing_case && i < o->selection.len; i++)
+		if (!strcmp(o->selection.cases[i]->id, o->pairing_case))
+			return NULL;
+	for (size_t i = 0; o->pairing_case && i < o->n_suites; i++) {
+		const struct sp_suite *suite = *ret_suite = o->suites[i];
+
+		for (size_t k = 0; k < suite->n_cases; k++)
+			if (!strcmp(suite->cases[k].id, o->pairing_case))
+				return &suite->cases[k];
+	}
+	return NULL;
+}
+
+static void write_pairing(struct sp_tally *r)
+{
+	const unsigned wrong = SP_PAIRING_STORE_OUTLIVES | SP_PAIRING_LOCK_LOCAL;
+	const struct sp_suite *suite = NULL;
+	const struct sp_case_def *def = silent_pairing_case(r, &suite);
+	struct sp_result_case result = { .verdict = SP_WARN, .attempt = 1, .tags = (char *)"" };
+
+	if (!def || (r->pairing & wrong) != wrong)
+		return;
+	result.id = (char *)def->id;
+	result.suite = (char *)suite->name;
+	result.subject = (char *)shown_subject(r, SP_SUBJECT_LOCK);
+	result.clause = (char *)def->clause;
+	result.level = (char *)(def->level == SP_MUST ? "MUST" : "SHOULD");
+	result.message = (char *)"the lock of this run excludes only within one process, while its "
+				 "store outlives it or is shared: two processes can make two "
+				 "sandboxes for one key; take the store's own lock";
+	result.file = (char *)def->file;
+	result.line = def->line;
+	result.start = sp_wall_ms();
+	write_case(r, &result);
+	r->n_problems++;
+}
+
 static int exit_code(const struct sp_tally *r, int rc, bool interrupted)
 {
 	const struct sp_run_options *o = r->options;
@@ -385,6 +436,7 @@ int sp_tally_close(struct sp_tally *r, int rc, bool interrupted, uint64_t comman
 	int code, write_error;
 
 	write_problems(r);
+	write_pairing(r);
 	code = exit_code(r, rc, interrupted);
 	if (code == SP_EXIT_HARNESS && !rc)
 		sp_error_set(err, SP_INTERNAL, "%s", r->first_error);

@@ -22,6 +22,12 @@ void sp_tally_secret(struct sp_tally *tally, const char *secret);
 void sp_tally_capabilities(struct sp_tally *tally, const char *json);
 
 /*
+ * What a subject that was opened says of its store and lock (enum sp_pairing). Once both are known
+ * to be the wrong pair, the run has the warning of options->pairing_case.
+ */
+void sp_tally_pairing(struct sp_tally *tally, unsigned bits);
+
+/*
  * One attempt at case `index` ended. Only verdict, message, duration_ms,
  * start, worker, file, line, expected, actual and dialogue are looked at;
  * texts stay the caller's. `last`: no other attempt will follow, whatever

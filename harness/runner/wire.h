@@ -14,6 +14,14 @@
 /* Longest message; evidence is bounded below it. */
 #define SP_WIRE_MAX (96 * 1024)
 
+/* What a subject's store and lock declare, as far as the two have to go together; bits. */
+enum sp_pairing {
+	/* The store outlives the process, or is shared. */
+	SP_PAIRING_STORE_OUTLIVES = 1 << 0,
+	/* The lock excludes within one process only. */
+	SP_PAIRING_LOCK_LOCAL = 1 << 1,
+};
+
 enum sp_wire_type {
 	/* Supervisor: run a case. index, deadline_ms. */
 	SP_WIRE_RUN = 1,
@@ -21,7 +29,7 @@ enum sp_wire_type {
 	SP_WIRE_CLEAN,
 	/* Supervisor: remove the shared sandbox, close everything and end. */
 	SP_WIRE_QUIT,
-	/* Worker: a subject is open. kind, capabilities as JSON text or NULL. */
+	/* Worker: a subject is open. kind, enum sp_pairing, capabilities as JSON text or NULL. */
 	SP_WIRE_OPENED,
 	/* Worker: a subject could not be opened. kind, reason. */
 	SP_WIRE_NOT_OPENED,

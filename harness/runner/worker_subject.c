@@ -28,12 +28,27 @@ int sp_worker_open(struct sp_worker *w, struct sp_opened *opened, struct sp_subj
 	return 0;
 }
 
+/* What its store and its lock say of themselves, as far as the two have to go together. */
+static unsigned pairing_of(struct sp_subject *subject)
+{
+	const struct sp_store_capabilities *store = sp_store_capabilities(&subject->store);
+	const struct sp_lock_capabilities *lock = sp_lock_capabilities(&subject->lock);
+	unsigned bits = 0;
+
+	if (store && (store->durable || store->multi_process))
+		bits |= SP_PAIRING_STORE_OUTLIVES;
+	if (lock && !lock->multi_process)
+		bits |= SP_PAIRING_LOCK_LOCAL;
+	return bits;
+}
+
 static void tell_opened(struct sp_worker *w, struct sp_opened *opened)
 {
 	char *json SP_FREE = sp_declaration_json(&opened->subject);
 
 	sp_wire_start(&w->wire, SP_WIRE_OPENED);
 	sp_wire_put(&w->wire, opened->kind);
+	sp_wire_put(&w->wire, pairing_of(&opened->subject));
 	sp_wire_put_text(&w->wire, json);
 	sp_worker_tell(w);
 }
