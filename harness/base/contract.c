@@ -650,6 +650,7 @@ void sp_journal_sweep_done(struct sp_journal_sweep *sweep)
 	for (size_t i = 0; i < sweep->len; i++) {
 		free(sweep->runs[i].run_id);
 		free(sweep->runs[i].file);
+		free(sweep->runs[i].reason);
 	}
 	free(sweep->runs);
 	*sweep = (struct sp_journal_sweep)SP_JOURNAL_SWEEP_INIT;

@@ -240,20 +240,25 @@ static bool is_second_file(const struct sp_journal_list *list, size_t i)
 	return false;
 }
 
-/* Names come from the sandbox and are never printed raw; a line stays one line. */
-static void add_name(struct sp_buf *out, const char *name)
+/* Text comes from the sandbox and is never printed raw; a line stays one line. */
+static void add_safe(struct sp_buf *out, const char *text)
 {
-	struct sp_buf word SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_buf safe SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
-	cli_text_word(&word, name);
-	cli_text_safe(&safe, sp_buf_str(&word));
+	cli_text_safe(&safe, text);
 	for (const char *c = sp_buf_str(&safe); *c; c++)
 		if (*c == '\n')
 			sp_buf_adds(out, "\\n");
 		else
 			sp_buf_addc(out, *c);
-	sp_buf_addc(out, '\n');
+}
+
+static void add_name(struct sp_buf *out, const char *name)
+{
+	struct sp_buf word SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	cli_text_word(&word, name);
+	add_safe(out, sp_buf_str(&word));
 }
 
 static void add_columns(struct sp_buf *out, const char *state, int64_t mtime, const char *name)
@@ -267,6 +272,7 @@ static void add_columns(struct sp_buf *out, const char *state, int64_t mtime, co
 	cli_text_pad(out, start, 16);
 	sp_buf_addf(out, "%-22s", when);
 	add_name(out, name);
+	sp_buf_addc(out, '\n');
 }
 
 static int do_list(struct job *job, struct sp_error *err)
@@ -315,6 +321,11 @@ static int do_sweep(struct job *job, struct sp_error *err)
 		sp_buf_adds(&out, sp_journal_fate_name(swept->fate));
 		cli_text_pad(&out, start, 16);
 		add_name(&out, swept->run_id ? swept->run_id : swept->file);
+		if (swept->reason) {
+			sp_buf_adds(&out, ": ");
+			add_safe(&out, swept->reason);
+		}
+		sp_buf_addc(&out, '\n');
 	}
 	cli_say("%zu deleted, %zu kept", deleted, sweep.len - deleted);
 	return cli_print(&out) ? sp_error_set(err, SP_IO, "cannot write what was done") : 0;

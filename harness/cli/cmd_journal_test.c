@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -38,6 +39,15 @@ static void put(const char *name, const char *text)
 
 	cr_assert(asprintf(&path, "%s/%s", dir, name) > 0);
 	cr_assert_eq(sp_write_file(path, text, strlen(text), 0644, NULL), 0);
+}
+
+/* A folder that is not empty in a file's place. */
+static void fixture_folder(const char *name)
+{
+	char *path SP_FREE = NULL;
+
+	cr_assert(asprintf(&path, "%s/%s/full", dir, name) > 0);
+	cr_assert_eq(sp_mkdirs(path, 0700), 0);
 }
 
 /* Runs `sandproof journal WORDS… --provider local --dir DIR`, up to eight words. */
@@ -111,6 +121,51 @@ Test(journal, list_and_sweep)
 	sp_run_result_done(&r);
 	check(WORDS("cat", "r1"), 3, "", "no journal");
 	check(WORDS("cat", "a b"), 0, "x\n", "not finished");
+}
+
+/* A name with a newline is one name, and none of a run. */
+Test(journal, names_of_more_than_one_line)
+{
+	struct sp_run_result r;
+
+	put("r1.ndjson", "one\n");
+	put("x\nr1.ndjson", "x\n");
+	put("r9.ndjson\nr8.ndjson", EXIT);
+	r = run(WORDS("list"));
+	cr_expect(r.code == 0 && strstr(r.out, "'x\\nr1.ndjson'\n") &&
+			  strstr(r.out, "'r9.ndjson\\nr8.ndjson'\n"),
+		  "%s%s", r.out, r.err);
+	cr_expect(strstr(r.out, " r1\n") && !strstr(r.out, " r9\n") && !strstr(r.out, " r8\n"),
+		  "%s", r.out);
+	sp_run_result_done(&r);
+	r = run(WORDS("sweep"));
+	cr_expect(r.code == 0 && strstr(r.err, "0 deleted, 3 kept"), "%s%s", r.out, r.err);
+	sp_run_result_done(&r);
+}
+
+/* What the sandbox said is the reason. */
+Test(journal, a_file_that_cannot_be_removed)
+{
+	struct sp_run_result r;
+
+	put("r1.ndjson", EXIT);
+	fixture_folder("r1.err");
+	r = run(WORDS("sweep"));
+	cr_expect(r.code == 0 && strstr(r.out, "delete-failed") && strstr(r.out, "r1: ") &&
+			  strstr(r.out, "r1.err"),
+		  "%s%s", r.out, r.err);
+	sp_run_result_done(&r);
+}
+
+/* Whoever opens a FIFO stands there. */
+Test(journal, stderr_that_is_no_file)
+{
+	char *path SP_FREE = NULL;
+
+	put("r1.ndjson", EXIT);
+	cr_assert(asprintf(&path, "%s/r1.err", dir) > 0);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	check(WORDS("cat", "r1", "--stderr"), 3, "", "r1.err', is no regular file");
 }
 
 /* Follows what is written meanwhile, and an interrupt ends it, follower included. */

@@ -92,6 +92,26 @@ char *sp_journal_compose_probe(const struct sp_journal_words *words, uint64_t ma
 	return text("tail -c -%" PRIu64 " %s 2>/dev/null | base64", max, words->journal);
 }
 
+char *sp_journal_compose_size(const struct sp_journal_words *words)
+{
+	return text("wc -c < %s 2>/dev/null", words->journal);
+}
+
+/* The journal is looked through where it lies; only what ends a line is an exit. */
+char *sp_journal_compose_search(const struct sp_journal_words *words, const char *nonce)
+{
+	return text("LC_ALL=C grep -aoE '\\{\"__exit\":[0-9]+,\"__nonce\":\"%s\"\\}$' %s "
+		    "2>/dev/null | tail -n 1 | base64",
+		    nonce, words->journal);
+}
+
+char *sp_journal_compose_strange(const struct sp_journal_words *words)
+{
+	return text("for f in %s/*'\n'*; do test -e \"$f\" || test -L \"$f\" || continue; "
+		    "printf %%s \"${f##*/}\" | base64; echo .; done; true",
+		    words->dir);
+}
+
 char *sp_journal_compose_stderr(const struct sp_journal_words *words, uint64_t max)
 {
 	return text("tail -c -%" PRIu64 " %s 2>/dev/null | base64", max, words->stderr_file);

@@ -65,9 +65,12 @@ int journal_exec(struct sp_sandbox *sandbox, char *command, struct sp_cancel *ca
  * An error for a command that ended with a code it should not have; its stderr becomes the detail.
  */
 int journal_bad_code(const char *what, const struct sp_exec_result *result, struct sp_error *err);
-/* Sets the error for a look's code; 0 for SP_JOURNAL_ABSENT and code 0. */
-int journal_look_code(const struct journal_run *run, const struct sp_exec_result *result,
-		      struct sp_error *err);
+/*
+ * Sets the error for the code of a look at a file of the run (its quoted name); 0 for
+ * SP_JOURNAL_ABSENT and code 0.
+ */
+int journal_look_code(const struct journal_run *run, const char *file,
+		      const struct sp_exec_result *result, struct sp_error *err);
 /* Waits, at most until the cancel fires; that is 0 too. */
 void journal_pause(uint32_t ms, struct sp_cancel *cancel);
 

@@ -131,8 +131,8 @@ int journal_bad_code(const char *what, const struct sp_exec_result *result, stru
 	return rc;
 }
 
-int journal_look_code(const struct journal_run *run, const struct sp_exec_result *result,
-		      struct sp_error *err)
+int journal_look_code(const struct journal_run *run, const char *file,
+		      const struct sp_exec_result *result, struct sp_error *err)
 {
 	switch (result->exit_code) {
 	case 0:
@@ -140,12 +140,12 @@ int journal_look_code(const struct journal_run *run, const struct sp_exec_result
 		return 0;
 	case SP_JOURNAL_NO_FILE:
 		return sp_error_set(err, SP_CONFLICT,
-				    "the journal of run %.100s, %.200s, is no regular file",
-				    run->run_id, run->journal);
+				    "the file of run %.100s, %.200s, is no regular file",
+				    run->run_id, file);
 	case SP_JOURNAL_UNREADABLE:
 		return sp_error_set(err, SP_DENIED,
-				    "the journal of run %.100s, %.200s, cannot be read",
-				    run->run_id, run->journal);
+				    "the file of run %.100s, %.200s, cannot be read",
+				    run->run_id, file);
 	}
 	return journal_bad_code("looking at the journal", result, err);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "names.h"
 
 #define LIST_CEILING (64 * 1024 * 1024)
@@ -52,6 +53,64 @@ static int read_names(const struct journal *journal, char *text, struct sp_journ
 	return 0;
 }
 
+/* ---- Names of several lines ---- */
+
+/* Takes out what the listing made of one name: a piece a line, each once. */
+static void take_pieces(struct sp_journal_list *list, const char *name)
+{
+	char *copy SP_FREE = strdup(name), *rest = copy, *piece;
+
+	while (copy && (piece = strsep(&rest, "\n")))
+		for (size_t i = 0; i < list->len; i++) {
+			struct sp_journal_entry gone = list->entries[i];
+
+			if (strcmp(gone.file, piece))
+				continue;
+			list->len--;
+			memmove(&list->entries[i], &list->entries[i + 1],
+				(list->len - i) * sizeof(*list->entries));
+			free(gone.file);
+			free(gone.run_id);
+			break;
+		}
+}
+
+static int add_strange(const struct journal *journal, char *text, struct sp_journal_list *list,
+		       struct sp_error *err)
+{
+	char *rest = text, *encoded;
+	size_t size = list->len;
+	int rc = 0;
+
+	while (!rc && (encoded = strsep(&rest, "."))) {
+		struct sp_bytes name SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+
+		rc = journal->steps.decode_read(encoded, strlen(encoded), false, &name, err);
+		if (rc || !name.len)
+			continue;
+		take_pieces(list, (char *)name.data);
+		size = size < list->len ? list->len : size;
+		if (add_name(journal, list, &size, (char *)name.data))
+			rc = sp_error_set(err, SP_INTERNAL, "out of memory");
+	}
+	return rc;
+}
+
+/* A listing has a name a line, so one that holds a newline would read like files that are none. */
+static int list_strange(const struct journal *journal, struct sp_sandbox *sandbox,
+			const struct sp_journal_words *words, struct sp_cancel *cancel,
+			struct sp_journal_list *list, struct sp_error *err)
+{
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	int rc = journal_exec(sandbox, sp_journal_compose_strange(words), cancel, &result, err);
+
+	if (!rc && result.exit_code)
+		rc = journal_bad_code("looking for strange names", &result, err);
+	return rc || !result.stdout_bytes.len
+		       ? rc
+		       : add_strange(journal, (char *)result.stdout_bytes.data, list, err);
+}
+
 /* ---- Times ---- */
 
 static bool read_seconds(const char *text, size_t len, int64_t *ret)
@@ -69,7 +128,8 @@ static bool read_seconds(const char *text, size_t len, int64_t *ret)
 static void set_time(struct sp_journal_list *list, const char *file, int64_t seconds)
 {
 	for (size_t i = 0; i < list->len; i++)
-		if (!strcmp(list->entries[i].file, file))
+		/* The newer one, should a name of two lines look like this one. */
+		if (!strcmp(list->entries[i].file, file) && list->entries[i].mtime < seconds)
 			list->entries[i].mtime = seconds;
 }
 
@@ -185,6 +245,8 @@ int journal_list(void *self, struct sp_sandbox *sandbox, const struct sp_journal
 	if (!dir)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	rc = list_names(journal, sandbox, &words, options.cancel, &list, err);
+	if (!rc && list.len)
+		rc = list_strange(journal, sandbox, &words, options.cancel, &list, err);
 	if (!rc)
 		rc = list_times(journal, sandbox, options.dir, &words, options.cancel, &list, err);
 	if (rc)

@@ -66,16 +66,16 @@ static int read_tail(struct asked *asked, bool of_stderr, uint64_t *max, struct 
 	}
 }
 
-/* Tells an empty journal from an absent one, a folder and one that cannot be read. */
-static int look(struct asked *asked, bool *ret_there, struct sp_error *err)
+/* Tells an empty file from an absent one, a folder and one that cannot be read. */
+static int look(struct asked *asked, const char *file, bool *ret_there, struct sp_error *err)
 {
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-	int rc = journal_exec(asked->sandbox,
-			      asked->journal->steps.compose_look(&asked->words, 0),
+	const struct sp_journal_words words = { .dir = asked->words.dir, .journal = file };
+	int rc = journal_exec(asked->sandbox, asked->journal->steps.compose_look(&words, 0),
 			      asked->options.cancel, &result, err);
 
 	if (!rc)
-		rc = journal_look_code(&asked->run, &result, err);
+		rc = journal_look_code(&asked->run, file, &result, err);
 	if (!rc)
 		*ret_there = result.exit_code != SP_JOURNAL_ABSENT;
 	return rc;
@@ -97,6 +97,27 @@ static int find_exit(struct asked *asked, uint64_t max, bool *ret_found, int *re
 	return 0;
 }
 
+/* Looks for the last exit in all of the journal. */
+static int search_exit(struct asked *asked, bool *ret_found, int *ret_code, struct sp_error *err)
+{
+	const struct sp_journal_steps *steps = &asked->journal->steps;
+	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
+	struct sp_bytes line SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	int rc = journal_exec(asked->sandbox,
+			      sp_journal_compose_search(&asked->words, asked->run.nonce),
+			      asked->options.cancel, &result, err);
+
+	if (!rc && result.exit_code)
+		rc = journal_bad_code("searching the journal", &result, err);
+	if (!rc)
+		rc = steps->decode_read((const char *)result.stdout_bytes.data,
+					result.stdout_bytes.len, false, &line, err);
+	if (!rc && line.len)
+		*ret_found = steps->find_exit((const char *)line.data, line.len, true,
+					      asked->run.nonce, ret_code);
+	return rc;
+}
+
 int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
 		  const struct sp_journal_options *options, enum sp_journal_state *ret_state,
 		  int *ret_exit_code, struct sp_error *err)
@@ -108,12 +129,15 @@ int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
 
 	/* Before the tail is read: whoever opens a FIFO stands there. */
 	if (!rc && asked.journal->steps.look_first)
-		rc = look(&asked, &there, err);
+		rc = look(&asked, asked.words.journal, &there, err);
 	if (!rc && there)
 		rc = find_exit(&asked, JOURNAL_TAIL, &found, &code, &len, &more, err);
 	/* What a background child wrote behind the exit. */
 	if (!rc && !found && more)
 		rc = find_exit(&asked, JOURNAL_TAIL_WIDE, &found, &code, &len, &more, err);
+	/* However much that is. A sandbox without such a grep answers nothing. */
+	if (!rc && !found && more)
+		rc = search_exit(&asked, &found, &code, err);
 	if (rc)
 		return rc;
 	*ret_state = found ? SP_JOURNAL_FINISHED :
@@ -130,10 +154,13 @@ int journal_stderr_tail(void *self, struct sp_sandbox *sandbox, const char *run_
 {
 	struct asked asked SP_CLEANUP(asked_done) = { .journal = NULL };
 	uint64_t asked_max = max;
+	bool there;
 	int rc = ask(self, sandbox, run_id, options, &asked, err);
 
 	if (!rc && (!max || max > JOURNAL_POSITION_MAX))
 		rc = sp_error_set(err, SP_INVALID, "a tail has at least one byte");
+	if (!rc && asked.journal->steps.look_first)
+		rc = look(&asked, asked.words.stderr_file, &there, err);
 	return rc ? rc : read_tail(&asked, true, &asked_max, ret_bytes, err);
 }
 

@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,14 +203,36 @@ static bool scan(struct later *later, const struct sp_bytes *data)
 	return false;
 }
 
+/* How long the journal is now; UINT64_MAX where the sandbox cannot tell. */
+static uint64_t size_now(struct reader *reader)
+{
+	struct sp_journal_words words = journal_run_words(&reader->run);
+	struct race *race = race_exec(&reader->sandbox, sp_journal_compose_size(&words));
+	const struct race_result *result;
+	uint64_t size = UINT64_MAX;
+	unsigned long long told;
+
+	if (reader_await(reader, &race, NULL))
+		return size;
+	result = race_result(race);
+	if (!result->rc && !result->exec.exit_code && result->exec.stdout_bytes.data &&
+	    sscanf((const char *)result->exec.stdout_bytes.data, "%20llu", &told) == 1)
+		size = told;
+	race_drop(race);
+	return size;
+}
+
 /*
  * Reads on behind a sentinel, up to the first read that comes back short: who waits for an empty
- * one waits for ever behind a background child that keeps writing. A journal that cannot be read
- * any more does not take the exit away: only an abort is an error here.
+ * one waits for ever behind a background child that keeps writing. One that writes faster than is
+ * read here never lets a read come back short: what it writes after the exit was seen is not looked
+ * at. A journal that cannot be read any more does not take the exit away: only an abort is an error
+ * here.
  */
 static int find_later(struct reader *reader, uint64_t from, bool *ret_found, struct sp_error *err)
 {
 	struct later later = { reader, SP_BUF_INIT((size_t)reader->line_ceiling) };
+	uint64_t end = 0;
 	int rc = 0;
 
 	*ret_found = false;
@@ -223,6 +246,9 @@ static int find_later(struct reader *reader, uint64_t from, bool *ret_found, str
 		from += data.len;
 		if (data.len)
 			*ret_found = scan(&later, &data);
+		if (more && !end)
+			end = size_now(reader);
+		more = more && from < end;
 	}
 	sp_buf_done(&later.carry);
 	return rc;
@@ -527,7 +553,8 @@ static int look_first(struct reader *reader, struct sp_error *err)
 	result = race_result(race);
 	if (result->rc && err)
 		*err = result->err;
-	rc = result->rc ? result->rc : journal_look_code(&reader->run, &result->exec, err);
+	rc = result->rc ? result->rc : journal_look_code(&reader->run, reader->run.journal,
+						     &result->exec, err);
 	if (!rc && !result->exec.exit_code)
 		rc = reader_decode(reader, result, &before, err);
 	race_drop(race);

@@ -79,7 +79,7 @@ static int prepare(const struct journal *journal, struct sp_sandbox *sandbox,
 					      run->run_id)
 			       : 0;
 	if (result.exit_code == SP_JOURNAL_NO_FILE)
-		return journal_look_code(run, &result, err);
+		return journal_look_code(run, run->journal, &result, err);
 	return journal_bad_code("making the journal folder", &result, err);
 }
 

@@ -2,6 +2,7 @@
 /* The sweep of left-over journals (sandbox-contract 3.7): in doubt a file stays. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,9 +59,21 @@ static int64_t newest(const struct sp_journal_list *list, const char *run_id)
 	return found;
 }
 
-static enum sp_journal_fate sweep_run(struct sweeping *s, const char *run_id)
+/* "removing the journal: exit code 1 (rm: cannot remove …)". */
+static char *reason_of(const struct sp_error *why)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s%s%s%s", why->message, why->detail[0] ? " (" : "", why->detail,
+		     why->detail[0] ? ")" : "") < 0)
+		return NULL;
+	return text;
+}
+
+static enum sp_journal_fate sweep_run(struct sweeping *s, const char *run_id, char **ret_reason)
 {
 	struct sp_journal_facts *facts = &s->facts;
+	struct sp_error why = SP_ERROR_INIT;
 	enum sp_journal_fate fate;
 
 	facts->record = SP_RECORD_OPEN;
@@ -72,8 +85,10 @@ static enum sp_journal_fate sweep_run(struct sweeping *s, const char *run_id)
 	fate = s->journal->steps.sweep_fate(facts);
 	if (fate != SP_SWEPT_DELETED)
 		return fate;
-	if (journal_remove(s->journal, s->sandbox, run_id, s->options, NULL))
+	if (journal_remove(s->journal, s->sandbox, run_id, s->options, &why)) {
+		*ret_reason = reason_of(&why);
 		return SP_KEPT_DELETE_FAILED;
+	}
 	facts->deleted++;
 	return fate;
 }
@@ -102,7 +117,7 @@ static int sweep_entry(struct sweeping *s, const struct sp_journal_entry *entry,
 	if (!swept->file || (entry->run_id && !swept->run_id))
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (entry->run_id)
-		swept->fate = sweep_run(s, entry->run_id);
+		swept->fate = sweep_run(s, entry->run_id, &swept->reason);
 	return 0;
 }
 

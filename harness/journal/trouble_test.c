@@ -306,23 +306,59 @@ Test(journal_trouble, follow_where_nothing_spawns)
 
 /* ---- Two exits ---- */
 
-/* What a background child writes for ever cannot hold back the exit before it. */
+/* Less than is written before each read, so that every read comes back full. */
+static void read_slowly(struct sp_journal_steps *steps)
+{
+	steps->read_max = 4;
+}
+
+/* What a background child writes for ever cannot hold back the exit before it, however fast. */
 Test(journal_trouble, an_exit_before_endless_noise)
 {
 	char *exit SP_FREE = fixture_sentinel(RUN, 3);
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		char *path SP_FREE = NULL, *text SP_FREE = NULL;
 		struct fixture f;
 
-		fixture_open(&f, NULL);
+		fixture_open(&f, i / 2 ? read_slowly : NULL);
 		cr_assert(asprintf(&path, "%s/r1.ndjson", f.dir) > 0);
 		cr_assert(asprintf(&text, "%s\n", exit) > 0);
 		fixture_write(&f, RUN, text, strlen(text));
 		f.own.growing = path;
-		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i]);
+		char *found SP_FREE = fixture_read_all(&f, RUN, 0, fixture_both[i % 2]);
 		cr_expect_str_eq(found, "58 exit 3\nend\n", "%s: %s",
-				 fixture_strategy(fixture_both[i]), found);
+				 fixture_strategy(fixture_both[i % 2]), found);
+		fixture_close(&f);
+	}
+}
+
+/* However much of it there is, it does not hide the exit from the probe; a look-alike is none. */
+Test(journal_trouble, an_exit_far_before_the_end)
+{
+	static const struct {
+		const char *exit;
+		int code;
+	} rows[] = { { "\n", 3 }, { "x\n", -1 } };
+	char *exit SP_FREE = fixture_sentinel(RUN, 3);
+
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_EVENT);
+		enum sp_journal_state state = SP_JOURNAL_UNKNOWN;
+		struct fixture f;
+		int code = -1;
+
+		sp_buf_addf(&text, "line\npart%s%s", exit, rows[i].exit);
+		while (text.len < 300000)
+			sp_buf_adds(&text, "noise of a background child\n");
+		fixture_open(&f, NULL);
+		fixture_write(&f, RUN, sp_buf_str(&text), text.len);
+		cr_expect_eq(f.journal.ops->probe(f.journal.self, &f.sandbox, RUN, &f.options,
+						  &state, &code, NULL),
+			     0);
+		cr_expect_eq(state == SP_JOURNAL_FINISHED, rows[i].code >= 0, "%zu: state %d", i,
+			     state);
+		cr_expect_eq(code, rows[i].code, "%zu: code %d", i, code);
 		fixture_close(&f);
 	}
 }

@@ -171,6 +171,8 @@ struct sp_journal_swept {
 	/* The first of its files as listed. */
 	char *file;
 	enum sp_journal_fate fate;
+	/* What the sandbox said when the removal failed; may be NULL. NULL for all other fates. */
+	char *reason;
 };
 
 /* What a sweep did, in the order of the listing. */
