@@ -386,7 +386,8 @@ static bool next_case(struct sp_supervisor *s, size_t *ret_index)
 	while (!s->stop && s->next < s->n_queue) {
 		struct sp_buf message SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(MESSAGE_CEILING);
 		size_t index = s->queue[s->next];
-		enum sp_subject_kind kind = selection->suites[index]->subject;
+		enum sp_subject_kind kind =
+			s->options.run->selection.suites[index]->subject;
 		struct sp_result_case result = { .verdict = SP_ERROR, .worker = -1 };
 		char *why SP_FREE = s->broken[kind] ? NULL : spent(s);
 
