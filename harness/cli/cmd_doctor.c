@@ -208,7 +208,7 @@ static void add_limits(struct sp_buf *out)
 	add_limit(out, "descriptors", RLIMIT_NOFILE);
 	add_limit(out, "processes", RLIMIT_NPROC);
 	line(out, "temporary", "%s: %s", sp_tmp_root(),
-	     cli_fake_check_room(sp_tmp_root(), &err) ? err.message : "there is room");
+	     sp_tmp_room(sp_tmp_root(), &err) ? err.message : "there is room");
 	line(out, "time scale", "%s%s", scale && *scale ? scale : "1",
 	     sp_time_scale_valid() ? "" : " (SANDPROOF_TIME_SCALE is no number from 0.1 to 1000)");
 }
