@@ -84,8 +84,9 @@ Test(serve, a_bad_driver_is_an_error_before_initialize_and_a_failure_after_it)
 			     result.out);
 		cr_expect(result.out && strstr(result.out, says), "%s: no \"%s\" in %s", spec, says,
 			  result.out);
-		cr_expect(result.out && strstr(result.out, "0 passed, 2 failed"), "%s: %s", spec,
-			  result.out);
+		/* What cannot be opened is told once. */
+		says = after ? "0 passed, 2 failed" : "0 passed, 1 failed, 1 skipped";
+		cr_expect(result.out && strstr(result.out, says), "%s: %s", spec, result.out);
 		sp_run_result_done(&result);
 	}
 }
