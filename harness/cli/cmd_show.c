@@ -144,12 +144,38 @@ static void show_fault(struct page *page, const struct sp_fault *fault)
 	add_field(page, "try it", sp_buf_str(&text));
 }
 
+static bool has(const char *const *list, const char *text)
+{
+	for (; list && *list; list++)
+		if (!strcmp(*list, text))
+			return true;
+	return false;
+}
+
+/* The cases that catch the faults which model an entry. */
+static void add_catches(struct page *page, const char *defect)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	size_t n = 0;
+	const struct sp_fault *const *faults = cli_faults(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!has(faults[i]->sources, defect))
+			continue;
+		sp_buf_clear(&text);
+		sp_buf_addf(&text, "%s (try: %s prove --defect %s)", faults[i]->cases[0],
+			    cli_program(), faults[i]->id);
+		add_field(page, "caught by", sp_buf_str(&text));
+	}
+}
+
 /* An entry of the table of known defects. */
 static void show_defect(struct page *page, const struct cli_defect *defect)
 {
 	add_title(page, defect->id);
 	add_field(page, "defect", defect->words);
 	add_field(page, "modelled by", defect->faults);
+	add_catches(page, defect->id);
 	add_field(page, "same as", defect->same);
 	add_field(page, "shown by", defect->tests);
 	add_field(page, "not judged", defect->outside);

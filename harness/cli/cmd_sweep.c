@@ -104,7 +104,8 @@ static void sweep_ledger(struct sweep *sweep, const char *path, const struct sp_
 	       book->provider ? book->provider : "(none)");
 	if (!book->provider || !cli_spec_outlives(book->provider)) {
 		printf("  what it made ended with it\n");
-		(void)unlink(path);
+		if (sweep->args->yes)
+			(void)unlink(path);
 		return;
 	}
 	if (rows_of(book) && !sweep_book(sweep, book, &counts)) {
@@ -114,7 +115,7 @@ static void sweep_ledger(struct sweep *sweep, const char *path, const struct sp_
 	add(&sweep->sum, &counts);
 	if (!rows_of(book))
 		printf("  nothing is left of it\n");
-	if (!counts.left && !counts.failed && (sweep->args->yes || !counts.ended))
+	if (!counts.left && !counts.failed && sweep->args->yes)
 		(void)unlink(path);
 }
 

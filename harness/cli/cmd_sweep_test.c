@@ -217,7 +217,10 @@ Test(sweep, the_fake_of_a_run_ended_with_it)
 	/* One that is locked belongs to a run. */
 	expect_sweep(true, 0, "1 run is still running", "0 ledgers");
 	sp_ledger_close(ledger, false);
+	/* Without --yes it tells and changes nothing. */
 	expect_sweep(false, 0, "ended with it", "1 ledger: 0 to be ended");
+	expect_ledger(true);
+	expect_sweep(true, 0, "ended with it", "1 ledger: 0 ended");
 	expect_ledger(false);
 }
 
