@@ -19,8 +19,11 @@ const stores = [['the toy', toy]];
 const locks = [['the toy', toy]];
 
 if (SANDPROOF) {
-	providers.push(['sandproof serve --provider local', serve('--provider', 'local')]);
-	providers.push(['sandproof serve --provider bash', serve('--provider', 'bash')]);
+	// Time to die of TERM: after our runs' short grace it may be KILL on a busy machine.
+	const patient = ['--option', 'kill_grace_ms=10000'];
+
+	providers.push(['sandproof serve --provider local', serve('--provider', 'local', ...patient)]);
+	providers.push(['sandproof serve --provider bash', serve('--provider', 'bash', ...patient)]);
 	stores.push(['sandproof serve --store memory', serve('--store', 'memory')]);
 	locks.push(['sandproof serve --lock memory', serve('--lock', 'memory')]);
 }
