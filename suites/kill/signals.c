@@ -8,8 +8,8 @@
 
 /*
  * A command that writes the name of each signal that it hears to a file, and
- * then goes on ("stay") or ends ("go"). It waits in a builtin of its own
- * shell, so a trap runs at once.
+ * then goes on ("stay") or ends ("go"). Its shell turns instead of waiting: a
+ * signal that comes just before a shell waits is heard after the wait only.
  */
 struct listener {
 	struct kill_scene s;
@@ -35,11 +35,10 @@ static bool listen_to(struct sp_case *t, struct listener *l, const char *signals
 	l->words = sp_place_path(&l->s.place, "words");
 	if (!sp_spawn(t, l->s.sandbox, &l->s.child,
 		      ": >%s; for n in %s; do trap \"echo $n >>%s%s\" $n; done; "
-		      "exec 8<>%s/probe.token; "
 		      "while read -r k v; do [ \"$k\" != SigIgn: ] || echo $v >%s; "
 		      "done </proc/self/status; "
-		      "until read -r token <&8; do :; done",
-		      l->words, signals, l->words, go ? "; exit 9" : "", dir, l->ready.path))
+		      "until [ -e %s/leave ]; do :; done",
+		      l->words, signals, l->words, go ? "; exit 9" : "", l->ready.path, dir))
 		return false;
 	ignored = sp_fifo_take(&l->ready);
 	if (!ignored)
@@ -126,8 +125,8 @@ void kill_signal_then_kill(struct sp_case *t)
 	words = heard(&l);
 	SP_REQUIRE(words != NULL);
 	SP_CHECK_STR(t, "INT", words, "the signals that a stubborn command heard");
-	/* A survivor stands in `read`: with this line it ends by itself, and nothing hangs. */
-	SP_REQUIRE(sp_sh_ok(t, l.s.sandbox, "exec 8<>%s/probe.token; echo go >&8", l.s.place.dir));
+	/* A survivor still turns: with this file it ends by itself, and nothing hangs. */
+	SP_REQUIRE(sp_sh_ok(t, l.s.sandbox, ": >%s/leave", l.s.place.dir));
 	SP_REQUIRE(sp_spawned_wait(&l.s.child, &exit));
 	SP_CHECK_STR(t, "killed", sp_exit_how_name(exit.how), "why it ended");
 	SP_CHECK_INT(t, 137, exit.code, "the code of a command that only KILL could end");
