@@ -19,11 +19,8 @@ const stores = [['the toy', toy]];
 const locks = [['the toy', toy]];
 
 if (SANDPROOF) {
-	// Time to die of TERM: after our runs' short grace it may be KILL on a busy machine.
-	const patient = ['--option', 'kill_grace_ms=10000'];
-
-	providers.push(['sandproof serve --provider local', serve('--provider', 'local', ...patient)]);
-	providers.push(['sandproof serve --provider bash', serve('--provider', 'bash', ...patient)]);
+	providers.push(['sandproof serve --provider local', serve('--provider', 'local')]);
+	providers.push(['sandproof serve --provider bash', serve('--provider', 'bash')]);
 	stores.push(['sandproof serve --store memory', serve('--store', 'memory')]);
 	locks.push(['sandproof serve --lock memory', serve('--lock', 'memory')]);
 }
@@ -87,12 +84,16 @@ for (const [name, open] of providers) {
 		const child = await sandbox.process.spawn('sleep 1000 & wait');
 
 		await child.kill();
-		assert.deepEqual([await child.wait(), await all(child.stdout)], [143, '']);
+		// TERM, or KILL where a busy machine let the grace pass first.
+		const ended = [143, 137];
+
+		assert.ok(ended.includes(await child.wait()));
+		assert.equal(await all(child.stdout), '');
 		const controller = new AbortController();
 		const other = await sandbox.process.spawn('exec sleep 1000', { signal: controller.signal });
 
 		controller.abort();
-		assert.equal(await other.wait(), 143);
+		assert.ok(ended.includes(await other.wait()));
 	}));
 
 	test(`stdin, ${name}`, () => withSandbox(open, async (sandbox) => {
