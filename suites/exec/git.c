@@ -70,7 +70,7 @@ void exec_git_works(struct sp_case *t)
 	const char *work, *in;
 
 	SP_REQUIRE(has_git(t, &place));
-	work = sp_case_format(t, "%s/deep er/work", place.dir);
+	work = sp_case_format(t, "%s/deep er/clone", place.dir);
 	in = sp_case_format(t, "cd '%s' && ", work);
 	options = verb(t, "clone", work);
 	options.url = sp_case_format(t, "file://%s/origin", place.dir);
@@ -126,13 +126,13 @@ void exec_git_fails(struct sp_case *t)
 
 	SP_REQUIRE(has_git(t, &place));
 	seed = sp_case_format(t, "%s/seed", place.dir);
-	options = verb(t, "clone", sp_case_format(t, "%s/work", place.dir));
+	options = verb(t, "clone", sp_case_format(t, "%s/clone", place.dir));
 	options.url = sp_case_format(t, "%s/absent", place.dir);
 	SP_REQUIRE(fails(t, &options, 0, "a clone of what is not there"));
 	options.url = sp_case_format(t, "%s/origin", place.dir);
 	options.ref = "absent";
 	SP_REQUIRE(fails(t, &options, 0, "a clone of a branch that is not there"));
-	SP_REQUIRE(sp_sh_ok(t, sp_case_sandbox(t), "[ ! -e %s/work/one ]", place.dir));
+	SP_REQUIRE(sp_sh_ok(t, sp_case_sandbox(t), "[ ! -e %s/clone/one ]", place.dir));
 	options = verb(t, "status", place.dir);
 	SP_REQUIRE(fails(t, &options, 0, "status outside of a work tree"));
 	options = verb(t, "commit", seed);
@@ -154,7 +154,7 @@ void exec_git_values(struct sp_case *t)
 
 	SP_REQUIRE(has_git(t, &place));
 	mark = sp_case_format(t, "%s/ran", place.dir);
-	clone = verb(t, "clone", sp_case_format(t, "%s/work", place.dir));
+	clone = verb(t, "clone", sp_case_format(t, "%s/clone", place.dir));
 	branch = verb(t, "branch", sp_case_format(t, "%s/seed", place.dir));
 	clone.url = sp_case_format(t, "--upload-pack=touch %s;false", mark);
 	SP_REQUIRE(fails(t, &clone, SP_INVALID, "a URL that would be an option"));
