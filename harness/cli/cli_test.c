@@ -8,34 +8,15 @@
 #include <criterion/criterion.h>
 
 #include <base/child.h>
-#include <base/clock.h>
 #include <base/cleanup.h>
+#include <base/clock.h>
 #include <base/files.h>
 #include <base/json.h>
+#include <base/testing.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
-#define OUTPUT_MAX (4 * 1024 * 1024)
 
-/* Limit that turns a hang into a failure. */
-#define LIMIT_MS 120000
-
-/* The last run of whoever runs the tests is theirs: ours is kept elsewhere. */
-static char *state;
-
-static void open_state(void)
-{
-	if (!sp_tmp_dir("cli-test-", &state, NULL))
-		setenv("XDG_STATE_HOME", state, 1);
-}
-
-static void close_state(void)
-{
-	if (state)
-		sp_remove_tree(state);
-	free(state);
-}
-
-TestSuite(cli, .init = open_state, .fini = close_state);
+SP_TEST_SUITE_WITH_STATE(cli);
 
 /*
  * Runs the program with up to 15 words, in our environment with one variable changed
@@ -44,18 +25,10 @@ TestSuite(cli, .init = open_state, .fini = close_state);
 static struct sp_run_result run_in(const char *variable, const char *const *words)
 {
 	const char *argv[18] = { "env", variable ? variable : "SANDPROOF_TEST=1", PROGRAM };
-	struct sp_run_result result = { 0 };
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
 	for (size_t i = 0; words[i] && i < 14; i++)
 		argv[3 + i] = words[i];
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s", err.message);
-	return result;
+	return sp_test_run(argv);
 }
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -178,7 +151,7 @@ Test(cli, list_is_json)
 	int n = 0;
 
 	cr_expect_eq(r.code, 0);
-	cr_expect_eq(sp_json_parse(r.out, r.out_len, OUTPUT_MAX, &json, &err), 0, "%s",
+	cr_expect_eq(sp_json_parse(r.out, r.out_len, SP_TEST_OUTPUT_MAX, &json, &err), 0, "%s",
 		     err.message);
 	cJSON_ArrayForEach(item, json) {
 		n++;
@@ -256,16 +229,8 @@ Test(cli, report_on_standard_output, .timeout = 250)
 static struct sp_run_result run_text(const char *text)
 {
 	const char *argv[] = { "sh", "-c", text, PROGRAM, state, NULL };
-	struct sp_run_result result = { 0 };
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s", err.message);
-	return result;
+	return sp_test_run(argv);
 }
 
 #define FAULTY_CASE                                                                                \

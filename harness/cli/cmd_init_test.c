@@ -12,10 +12,10 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/testing.h>
 #include <cli/init_files.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
-#define LIMIT_MS 60000
 
 static char *dir;
 
@@ -36,17 +36,10 @@ TestSuite(init, .init = open_dir, .fini = close_dir);
 static struct sp_run_result run(const char *const *words)
 {
 	const char *argv[16] = {PROGRAM, "init"};
-	struct sp_run_result result = {0};
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
 
 	for (size_t n = 2; *words && n < SP_COUNT(argv) - 1; n++)
 		argv[n] = *words++;
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	cr_expect_eq(sp_run(argv, NULL, NULL, 0, 1024 * 1024, limit, &result, &err), 0, "%s",
-		     err.message);
-	sp_cancel_unref(limit);
-	return result;
+	return sp_test_run(argv);
 }
 
 static void check(const char *const *words, int code, const char *err_part)

@@ -12,6 +12,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/testing.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
 #define LIMIT_MS 60000
@@ -54,11 +55,7 @@ static void fixture_folder(const char *name)
 static struct sp_run_result run(const char *const *words)
 {
 	const char *argv[16] = { PROGRAM, "journal" };
-	struct sp_run_result result = { 0 };
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
 	size_t n = 2;
-	int rc;
 
 	while (*words && n < 10)
 		argv[n++] = *words++;
@@ -66,11 +63,7 @@ static struct sp_run_result run(const char *const *words)
 	argv[n++] = "local";
 	argv[n++] = "--dir";
 	argv[n++] = dir;
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, 1024 * 1024, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s", err.message);
-	return result;
+	return sp_test_run(argv);
 }
 
 static void check(const char *const *words, int code, const char *out, const char *err_part)

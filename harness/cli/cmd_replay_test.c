@@ -10,46 +10,14 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/testing.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
 #define SERVED "driver:" PROGRAM " serve "
-#define OUTPUT_MAX (4 * 1024 * 1024)
-/* Limit that turns a hang into a failure. */
-#define LIMIT_MS 120000
 
-/* Results, traces and drivers go here. */
-static char *state;
+SP_TEST_SUITE_WITH_STATE(replay);
 
-static void open_state(void)
-{
-	if (!sp_tmp_dir("replay-test-", &state, NULL))
-		setenv("XDG_STATE_HOME", state, 1);
-}
-
-static void close_state(void)
-{
-	if (state)
-		sp_remove_tree(state);
-	free(state);
-}
-
-TestSuite(replay, .init = open_state, .fini = close_state);
-
-static struct sp_run_result run(const char *const *argv)
-{
-	struct sp_run_result result = {0};
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
-
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s", err.message);
-	return result;
-}
-
-#define RUN(...) run((const char *const[]){PROGRAM, __VA_ARGS__, NULL})
+#define RUN(...) sp_test_run((const char *const[]){PROGRAM, __VA_ARGS__, NULL})
 
 /* ---- Real dialogues ---- */
 
@@ -285,7 +253,7 @@ Test(replay, what_cannot_be_played_is_usage_or_an_error)
 	char *trace SP_FREE = NULL;
 
 	for (size_t i = 0; i < SP_COUNT(calls); i++) {
-		result = run(calls[i].argv);
+		result = sp_test_run(calls[i].argv);
 		cr_expect_eq(result.code, calls[i].code, "%zu: %d: %s", i, result.code, result.err);
 		cr_expect(strstr(result.err, calls[i].says), "%s", result.err);
 		sp_run_result_done(&result);

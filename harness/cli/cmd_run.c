@@ -9,6 +9,7 @@
 #include <base/files.h>
 #include <cli/console.h>
 #include <cli/coverage.h>
+#include <cli/listeners.h>
 #include <cli/live.h>
 #include <cli/plan.h>
 #include <cli/skip.h>
@@ -81,6 +82,7 @@ struct run {
 	struct cli_books *books;
 	/* TAP on standard output, or NULL. */
 	struct cli_live *live;
+	struct cli_listeners listeners;
 	char *results_path;
 	/* Dialogues with drivers, or NULL. */
 	char *trace_path;
@@ -140,10 +142,11 @@ static struct sp_run_options run_options(struct run *run)
 	o.defect = plan->fault ? plan->fault->id : NULL;
 	o.pairing_case = "ensure.needs.pairing";
 	o.secrets = run->secrets;
-	o.listener = cli_console_listener(run->console);
+	cli_listeners_add(&run->listeners, cli_books_listener(run->books));
 	if (run->live)
-		o.listener = cli_live_listener(run->live, o.listener);
-	o.listener = cli_books_listener(run->books, o.listener);
+		cli_listeners_add(&run->listeners, cli_live_listener(run->live));
+	cli_listeners_add(&run->listeners, cli_console_listener(run->console));
+	o.listener = cli_listeners_as_one(&run->listeners);
 	o.budget = cli_books_budget;
 	o.budget_arg = run->books;
 	o.seed = args->seed.value;

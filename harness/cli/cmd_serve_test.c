@@ -9,47 +9,15 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/testing.h>
 
 #define PROGRAM SP_TEST_BIN_DIR "/sandproof"
 #define BAD "driver:" SP_SOURCE_DIR "/providers/driver/bad-driver "
 #define SERVED "driver:" PROGRAM " serve "
-#define OUTPUT_MAX (4 * 1024 * 1024)
-/* Limit that turns a hang into a failure. */
-#define LIMIT_MS 120000
 
-/* Results and traces go here. */
-static char *state;
+SP_TEST_SUITE_WITH_STATE(serve);
 
-static void open_state(void)
-{
-	if (!sp_tmp_dir("serve-test-", &state, NULL))
-		setenv("XDG_STATE_HOME", state, 1);
-}
-
-static void close_state(void)
-{
-	if (state)
-		sp_remove_tree(state);
-	free(state);
-}
-
-TestSuite(serve, .init = open_state, .fini = close_state);
-
-static struct sp_run_result run(const char *const *argv)
-{
-	struct sp_run_result result = {0};
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
-
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s", err.message);
-	return result;
-}
-
-#define RUN(...) run((const char *const[]){PROGRAM, "run", __VA_ARGS__, NULL})
+#define RUN(...) sp_test_run((const char *const[]){PROGRAM, "run", __VA_ARGS__, NULL})
 
 /* How it goes wrong, and what the run says of it. */
 static const struct {
@@ -210,8 +178,9 @@ Test(serve, a_real_dialogue_keeps_to_the_schema)
 	cr_expect_eq(sp_read_file(trace, 64 * 1024 * 1024, &text, NULL), 0);
 	cr_expect(text.len && memmem(text.data, text.len, "[redacted]", 10), "secrets are masked");
 	sp_bytes_done(&text);
-	result = run((const char *const[]){SP_SOURCE_DIR "/providers/driver/check-dialogue", trace,
-					   SP_SOURCE_DIR "/providers/driver/PROTOCOL.md", NULL});
+	result = sp_test_run((const char *const[]){
+	    SP_SOURCE_DIR "/providers/driver/check-dialogue", trace,
+	    SP_SOURCE_DIR "/providers/driver/PROTOCOL.md", NULL});
 	cr_expect(result.code == 0 && strstr(result.out, " 0 broken"), "%s%s", result.out,
 		  result.err);
 	sp_run_result_done(&result);

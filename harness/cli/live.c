@@ -11,7 +11,6 @@
 #define POINT_CEILING ((size_t)16 << 20)
 
 struct cli_live {
-	struct sp_run_listener next;
 	struct sp_buf buf;
 	size_t points;
 	/* -errno of the first write that failed; a reader that went away does not end the run. */
@@ -57,31 +56,7 @@ int cli_live_done(struct cli_live *live, bool complete)
 	return error;
 }
 
-/* ---- Everything is handed on ---- */
-
-static void on_started(void *arg, const struct sp_selection *selection, unsigned jobs)
-{
-	struct cli_live *live = arg;
-
-	if (live->next.started)
-		live->next.started(live->next.arg, selection, jobs);
-}
-
-static void on_case_started(void *arg, const struct sp_case_def *def, int worker)
-{
-	struct cli_live *live = arg;
-
-	if (live->next.case_started)
-		live->next.case_started(live->next.arg, def, worker);
-}
-
-static void on_case_slow(void *arg, const struct sp_case_def *def, int worker, uint64_t elapsed_ms)
-{
-	struct cli_live *live = arg;
-
-	if (live->next.case_slow)
-		live->next.case_slow(live->next.arg, def, worker, elapsed_ms);
-}
+/* ---- listening ---- */
 
 static void on_case_ended(void *arg, const struct sp_result_case *result)
 {
@@ -89,8 +64,6 @@ static void on_case_ended(void *arg, const struct sp_result_case *result)
 
 	sp_tap_case(&live->buf, ++live->points, result, NULL);
 	pass(live);
-	if (live->next.case_ended)
-		live->next.case_ended(live->next.arg, result);
 }
 
 static void on_leaked(void *arg, const struct sp_result_leak *leak)
@@ -99,37 +72,13 @@ static void on_leaked(void *arg, const struct sp_result_leak *leak)
 
 	sp_tap_leak(&live->buf, ++live->points, leak);
 	pass(live);
-	if (live->next.leaked)
-		live->next.leaked(live->next.arg, leak);
 }
 
-static void on_tick(void *arg)
+struct sp_run_listener cli_live_listener(struct cli_live *live)
 {
-	struct cli_live *live = arg;
-
-	if (live->next.tick)
-		live->next.tick(live->next.arg);
-}
-
-static void on_ended(void *arg, const struct sp_result_end *end)
-{
-	struct cli_live *live = arg;
-
-	if (live->next.ended)
-		live->next.ended(live->next.arg, end);
-}
-
-struct sp_run_listener cli_live_listener(struct cli_live *live, struct sp_run_listener next)
-{
-	live->next = next;
 	return (struct sp_run_listener){
 	    .arg = live,
-	    .started = on_started,
-	    .case_started = on_case_started,
-	    .case_slow = on_case_slow,
 	    .case_ended = on_case_ended,
 	    .leaked = on_leaked,
-	    .tick = on_tick,
-	    .ended = on_ended,
 	};
 }

@@ -12,7 +12,7 @@ struct cli_live *cli_live_new(void);
 /* Ends the plan; `complete` false: what came is not all. Returns 0, or -errno of the first failed
  * write. NULL is fine. */
 int cli_live_done(struct cli_live *live, bool complete);
-/* A listener that tells `live` of results and leaks, and hands everything on to `next`. */
-struct sp_run_listener cli_live_listener(struct cli_live *live, struct sp_run_listener next);
+/* A listener that tells `live` of results and leaks. */
+struct sp_run_listener cli_live_listener(struct cli_live *live);
 
 #endif

@@ -24,6 +24,7 @@
 #include <base/clock.h>
 #include <base/files.h>
 #include <base/json.h>
+#include <base/testing.h>
 #include <control/control.h>
 #include <providers/render/render.h>
 #include <providers/render/tree.h>
@@ -41,22 +42,7 @@ struct fake {
 	char *base_url, *key, *workspace, *control_url, *control_token;
 };
 
-static char *state;
-
-static void open_state(void)
-{
-	if (!sp_tmp_dir("cli-render-", &state, NULL))
-		setenv("XDG_STATE_HOME", state, 1);
-}
-
-static void close_state(void)
-{
-	if (state)
-		sp_remove_tree(state);
-	free(state);
-}
-
-TestSuite(render, .init = open_state, .fini = close_state, .timeout = 250);
+SP_TEST_SUITE_WITH_STATE(render, .timeout = 250);
 
 static char *text_of(const cJSON *json, const char *name)
 {
@@ -161,9 +147,6 @@ static struct sp_run_result run_one(const char *url, const char *key, const char
 	char spec[256], key_text[128], workspace_text[128], token_text[128];
 	const char *argv[20] = { "env", key_text, workspace_text, token_text, PROGRAM, "run",
 				 "--jobs", "1", "--case", ONE_CASE, "--provider", spec };
-	struct sp_run_result result = { 0 };
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
 
 	snprintf(spec, sizeof(spec), "render:%s", url);
 	snprintf(key_text, sizeof(key_text), "RENDER_API_KEY=%s", key);
@@ -174,11 +157,7 @@ static struct sp_run_result run_one(const char *url, const char *key, const char
 		argv[12] = "--control";
 		argv[13] = control->control_url;
 	}
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	cr_expect(!sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err), "%s",
-		  err.message);
-	sp_cancel_unref(limit);
-	return result;
+	return sp_test_run(argv);
 }
 
 static size_t count(const char *text, const char *what)

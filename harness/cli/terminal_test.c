@@ -12,6 +12,7 @@
 #include <base/cleanup.h>
 #include <base/files.h>
 #include <cli/console.h>
+#include <cli/listeners.h>
 #include <cli/live.h>
 
 /* A terminal of 80 columns: what is written to `stream` is read from `master`. */
@@ -210,7 +211,11 @@ Test(live, points_come_as_cases_end)
 	fflush(stdout);
 	dup2(pair[1], STDOUT_FILENO);
 	struct cli_live *live = cli_live_new();
-	struct sp_run_listener nobody = {.arg = NULL}, listener = cli_live_listener(live, nobody);
+	struct cli_listeners everybody = {.len = 0};
+	/* One that listens to nothing stands in nobody's way. */
+	cli_listeners_add(&everybody, (struct sp_run_listener){.arg = NULL});
+	cli_listeners_add(&everybody, cli_live_listener(live));
+	struct sp_run_listener listener = cli_listeners_as_one(&everybody);
 	drain(pair[0], &all);
 	listener.started(listener.arg, NULL, 1);
 	listener.case_ended(listener.arg, &pass);
@@ -243,7 +248,7 @@ Test(live, a_reader_that_went_away_is_told_at_the_end)
 	fflush(stdout);
 	dup2(full, STDOUT_FILENO);
 	struct cli_live *live = cli_live_new();
-	struct sp_run_listener nobody = {.arg = NULL}, listener = cli_live_listener(live, nobody);
+	struct sp_run_listener listener = cli_live_listener(live);
 	listener.case_ended(listener.arg, &pass);
 	int rc = cli_live_done(live, false);
 	dup2(saved, STDOUT_FILENO);

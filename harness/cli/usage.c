@@ -55,7 +55,6 @@ struct account {
 struct cli_books {
 	const struct cli_registry *registry;
 	const struct cli_budget *budget;
-	struct sp_run_listener next;
 	struct account accounts[SUITES_MAX];
 	size_t n_accounts;
 	struct cli_usage last;
@@ -113,73 +112,28 @@ static void on_started(void *arg, const struct sp_selection *selection, unsigned
 {
 	struct cli_books *books = arg;
 
+	(void)selection;
 	books->jobs = jobs;
-	if (books->next.started)
-		books->next.started(books->next.arg, selection, jobs);
-}
-
-static void on_case_started(void *arg, const struct sp_case_def *def, int worker)
-{
-	struct cli_books *books = arg;
-
-	if (books->next.case_started)
-		books->next.case_started(books->next.arg, def, worker);
-}
-
-static void on_case_slow(void *arg, const struct sp_case_def *def, int worker, uint64_t elapsed_ms)
-{
-	struct cli_books *books = arg;
-
-	if (books->next.case_slow)
-		books->next.case_slow(books->next.arg, def, worker, elapsed_ms);
 }
 
 static void on_case_ended(void *arg, const struct sp_result_case *result)
 {
-	struct cli_books *books = arg;
-
-	book(books, result->suite);
-	if (books->next.case_ended)
-		books->next.case_ended(books->next.arg, result);
-}
-
-static void on_leaked(void *arg, const struct sp_result_leak *leak)
-{
-	struct cli_books *books = arg;
-
-	if (books->next.leaked)
-		books->next.leaked(books->next.arg, leak);
-}
-
-static void on_tick(void *arg)
-{
-	struct cli_books *books = arg;
-
-	if (books->next.tick)
-		books->next.tick(books->next.arg);
+	book(arg, result->suite);
 }
 
 static void on_ended(void *arg, const struct sp_result_end *end)
 {
-	struct cli_books *books = arg;
-
+	(void)end;
 	/* The removal of the shared sandboxes. */
-	book(books, "(end)");
-	if (books->next.ended)
-		books->next.ended(books->next.arg, end);
+	book(arg, "(end)");
 }
 
-struct sp_run_listener cli_books_listener(struct cli_books *books, struct sp_run_listener next)
+struct sp_run_listener cli_books_listener(struct cli_books *books)
 {
-	books->next = next;
 	return (struct sp_run_listener){
 	    .arg = books,
 	    .started = on_started,
-	    .case_started = on_case_started,
-	    .case_slow = on_case_slow,
 	    .case_ended = on_case_ended,
-	    .leaked = on_leaked,
-	    .tick = on_tick,
 	    .ended = on_ended,
 	};
 }

@@ -21,8 +21,8 @@ struct cli_books;
 struct cli_books *cli_books_new(const struct cli_registry *registry,
 				const struct cli_budget *budget);
 struct cli_books *cli_books_free(struct cli_books *books);
-/* A listener that books each case to its suite and hands everything on to `next`. */
-struct sp_run_listener cli_books_listener(struct cli_books *books, struct sp_run_listener next);
+/* A listener that books each case to its suite. */
+struct sp_run_listener cli_books_listener(struct cli_books *books);
 /* See sp_run_options.budget; `books` is a struct cli_books. */
 int cli_books_budget(void *books, bool *ret_refused, struct sp_error *err);
 /*

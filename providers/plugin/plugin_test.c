@@ -9,28 +9,9 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <base/files.h>
+#include <base/testing.h>
 
-#define OUTPUT_MAX (4 * 1024 * 1024)
-/* Limit that turns a hang into a failure. */
-#define LIMIT_MS 240000
-
-/* The last run of whoever runs the tests is theirs, and so is their temporary folder. */
-static char *state;
-
-static void open_state(void)
-{
-	if (!sp_tmp_dir("plugin-test-", &state, NULL))
-		setenv("XDG_STATE_HOME", state, 1);
-}
-
-static void close_state(void)
-{
-	if (state)
-		sp_remove_tree(state);
-	free(state);
-}
-
-TestSuite(plugin, .init = open_state, .fini = close_state, .timeout = 280);
+SP_TEST_SUITE_WITH_STATE(plugin, .timeout = 280);
 
 /* A shell text: $0 is the program, $1 a private folder, $2 where the plugins are, $3 the sources.
  */
@@ -40,16 +21,8 @@ static struct sp_run_result run_text(const char *text)
 			      text,	     SP_TEST_BIN_DIR "/sandproof",
 			      state,	     SP_TEST_BIN_DIR "/plugins",
 			      SP_SOURCE_DIR, NULL};
-	struct sp_run_result result = {0};
-	struct sp_cancel *limit = sp_cancel_new();
-	struct sp_error err = SP_ERROR_INIT;
-	int rc;
 
-	sp_cancel_set_deadline(limit, sp_deadline_ms(LIMIT_MS));
-	rc = sp_run(argv, NULL, NULL, 0, OUTPUT_MAX, limit, &result, &err);
-	sp_cancel_unref(limit);
-	cr_expect_eq(rc, 0, "%s: %s", text, err.message);
-	return result;
+	return sp_test_run(argv);
 }
 
 static bool says(const struct sp_run_result *r, const char *text)
