@@ -220,8 +220,9 @@ static int journal_remove(void *self, struct sp_sandbox *sandbox, const char *ru
 	return rc ? rc : drv_call_plain(self, "journal/remove", &params, options->cancel, err);
 }
 
-static int read_entry(cJSON *json, struct sp_journal_entry *entry, struct sp_error *err)
+static int read_entry(cJSON *json, void *item, struct sp_error *err)
 {
+	struct sp_journal_entry *entry = item;
 	int rc = drv_get_string(json, "file", &entry->file, err);
 
 	entry->mtime = -1;
@@ -234,19 +235,12 @@ static int read_entry(cJSON *json, struct sp_journal_entry *entry, struct sp_err
 
 static int read_list(const cJSON *result, struct sp_journal_list *list, struct sp_error *err)
 {
-	const cJSON *entries = NULL;
-	int rc = drv_get_array(result, "entries", &entries, err);
+	void *entries = NULL;
+	int rc = drv_get_list(result, "entries", sizeof(*list->entries), read_entry, &entries,
+			      &list->len, err);
 
-	if (!rc)
-		rc = drv_get_bool(result, "mtimes_known", &list->mtimes_known, err);
-	if (rc)
-		return rc;
-	list->entries = calloc((size_t)cJSON_GetArraySize(entries) + 1, sizeof(*list->entries));
-	if (!list->entries)
-		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	for (cJSON *at = entries->child; !rc && at; at = at->next)
-		rc = read_entry(at, &list->entries[list->len++], err);
-	return rc;
+	list->entries = entries;
+	return rc ? rc : drv_get_bool(result, "mtimes_known", &list->mtimes_known, err);
 }
 
 static int journal_list(void *self, struct sp_sandbox *sandbox,
@@ -321,8 +315,9 @@ static int journal_attach(void *self, struct sp_sandbox *sandbox, const char *ru
 	return rc;
 }
 
-static int read_swept(cJSON *json, struct sp_journal_swept *swept, struct sp_error *err)
+static int read_swept(cJSON *json, void *item, struct sp_error *err)
 {
+	struct sp_journal_swept *swept = item;
 	int fate = 0;
 	int rc = drv_get_word(json, "fate", drv_fates, -1, &fate, err);
 
@@ -336,16 +331,11 @@ static int read_swept(cJSON *json, struct sp_journal_swept *swept, struct sp_err
 
 static int read_sweep(const cJSON *result, struct sp_journal_sweep *sweep, struct sp_error *err)
 {
-	const cJSON *runs = NULL;
-	int rc = drv_get_array(result, "runs", &runs, err);
+	void *runs = NULL;
+	int rc = drv_get_list(result, "runs", sizeof(*sweep->runs), read_swept, &runs, &sweep->len,
+			      err);
 
-	if (rc)
-		return rc;
-	sweep->runs = calloc((size_t)cJSON_GetArraySize(runs) + 1, sizeof(*sweep->runs));
-	if (!sweep->runs)
-		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	for (cJSON *at = runs->child; !rc && at; at = at->next)
-		rc = read_swept(at, &sweep->runs[sweep->len++], err);
+	sweep->runs = runs;
 	return rc;
 }
 

@@ -137,25 +137,23 @@ static int provider_snapshot_delete(void *self, const char *snapshot_id, struct 
 	return call_with_id(self, "provider/snapshot_delete", "snapshot", snapshot_id, cancel, err);
 }
 
+static int read_id(cJSON *json, void *item, struct sp_error *err)
+{
+	char **id = item;
+
+	if (!cJSON_IsString(json))
+		return sp_error_set(err, SP_PROTOCOL, "its member \"ids\" is not of texts");
+	*id = strdup(json->valuestring);
+	return *id ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
+}
+
 static int read_ids(const cJSON *result, struct sp_id_list *list, struct sp_error *err)
 {
-	const cJSON *ids = NULL, *at;
-	int rc = drv_get_array(result, "ids", &ids, err);
+	void *ids = NULL;
+	int rc = drv_get_list(result, "ids", sizeof(*list->ids), read_id, &ids, &list->len, err);
 
-	if (rc)
-		return rc;
-	list->ids = calloc((size_t)cJSON_GetArraySize(ids) + 1, sizeof(*list->ids));
-	if (!list->ids)
-		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	cJSON_ArrayForEach(at, ids)
-	{
-		if (!cJSON_IsString(at))
-			return sp_error_set(err, SP_PROTOCOL, "its member \"ids\" is not of texts");
-		list->ids[list->len] = strdup(at->valuestring);
-		if (!list->ids[list->len++])
-			return sp_error_set(err, SP_INTERNAL, "out of memory");
-	}
-	return 0;
+	list->ids = ids;
+	return rc;
 }
 
 static int provider_list(void *self, struct sp_id_list *ret_list, struct sp_cancel *cancel,

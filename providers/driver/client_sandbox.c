@@ -104,8 +104,9 @@ static int fs_write(void *self, const char *path, const void *data, size_t len,
 	return drv_call_plain(sandbox->driver, "fs/write", &params, cancel, err);
 }
 
-static int read_entry(cJSON *json, struct sp_dir_entry *entry, struct sp_error *err)
+static int read_entry(cJSON *json, void *item, struct sp_error *err)
 {
+	struct sp_dir_entry *entry = item;
 	int type;
 	int rc = drv_get_word(json, "type", drv_file_types, -1, &type, err);
 
@@ -120,16 +121,11 @@ static int read_entry(cJSON *json, struct sp_dir_entry *entry, struct sp_error *
 
 static int read_entries(const cJSON *result, struct sp_dir_list *list, struct sp_error *err)
 {
-	const cJSON *entries = NULL;
-	int rc = drv_get_array(result, "entries", &entries, err);
+	void *entries = NULL;
+	int rc = drv_get_list(result, "entries", sizeof(*list->entries), read_entry, &entries,
+			      &list->len, err);
 
-	if (rc)
-		return rc;
-	list->entries = calloc((size_t)cJSON_GetArraySize(entries) + 1, sizeof(*list->entries));
-	if (!list->entries)
-		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	for (cJSON *at = entries->child; !rc && at; at = at->next)
-		rc = read_entry(at, &list->entries[list->len++], err);
+	list->entries = entries;
 	return rc;
 }
 

@@ -365,6 +365,26 @@ int drv_get_array(const cJSON *object, const char *name, const cJSON **ret, stru
 	return 0;
 }
 
+int drv_get_list(const cJSON *object, const char *name, size_t size,
+		 int (*read)(cJSON *json, void *item, struct sp_error *err), void **ret_items,
+		 size_t *ret_len, struct sp_error *err)
+{
+	const cJSON *array = NULL;
+	int rc = drv_get_array(object, name, &array, err);
+	char *items;
+
+	if (rc)
+		return rc;
+	items = calloc((size_t)cJSON_GetArraySize(array) + 1, size);
+	*ret_items = items;
+	*ret_len = 0;
+	if (!items)
+		return sp_error_set(err, SP_INTERNAL, "out of memory");
+	for (cJSON *at = array->child; !rc && at; at = at->next)
+		rc = read(at, items + size * (*ret_len)++, err);
+	return rc;
+}
+
 int drv_get_env_opt(cJSON *object, const char *name, struct drv_env *ret, struct sp_error *err)
 {
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);

@@ -69,6 +69,13 @@ int drv_get_bool(const cJSON *object, const char *name, bool *ret, struct sp_err
 int drv_get_bool_opt(const cJSON *object, const char *name, bool *ret, struct sp_error *err);
 /* An array; borrowed. */
 int drv_get_array(const cJSON *object, const char *name, const cJSON **ret, struct sp_error *err);
+/*
+ * Reads an array into zeroed items of `size` bytes, each by `read`. Also after a failure
+ * `ret_items` (NULL: none) and `ret_len` are the caller's: the last may be read in part.
+ */
+int drv_get_list(const cJSON *object, const char *name, size_t size,
+		 int (*read)(cJSON *json, void *item, struct sp_error *err), void **ret_items,
+		 size_t *ret_len, struct sp_error *err);
 
 /* An environment that was read; free it. */
 struct drv_env {
