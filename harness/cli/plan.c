@@ -504,21 +504,6 @@ static bool check_cases(const struct run_args *args, struct run_plan *plan, stru
 
 /* ---- Faults and control ---- */
 
-static int unknown_fault(const char *id, struct sp_error *err)
-{
-	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	size_t n;
-	const struct sp_fault *const *faults = cli_faults(&n);
-	char *near SP_FREE = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		cli_list_add(&names, faults[i]->id);
-	near = sp_nearest(id, names.items, names.len);
-	return sp_error_set(err, SP_INVALID, "unknown fault \"%.80s\"%s%s", id,
-			    near && *near ? "; the nearest: " : "; see `sandproof list --faults`",
-			    near ? near : "");
-}
-
 static int check_fault(const struct run_args *args, struct run_plan *plan, struct sp_error *err)
 {
 	const char *provider = cli_plan_provider(plan);
@@ -527,7 +512,7 @@ static int check_fault(const struct run_args *args, struct run_plan *plan, struc
 		return 0;
 	plan->fault = cli_fault_find(args->defect);
 	if (!plan->fault)
-		return unknown_fault(args->defect, err);
+		return cli_unknown_fault(args->defect, err);
 	if (plan->fault->seam == SP_FAULT_STORE && !has_subject(plan, SP_SUBJECT_STORE))
 		return sp_error_set(err, SP_INVALID,
 				    "the fault %s changes a store; name one with --store",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <cli/select.h>
 #include <runner/runner.h>
 
 /* ---- Stacks ---- */
@@ -171,21 +172,6 @@ static int plan_cases(struct prove_defect *defect, struct sp_error *err)
 	return 0;
 }
 
-static int unknown_fault(const char *id, struct sp_error *err)
-{
-	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
-	size_t n;
-	const struct sp_fault *const *faults = cli_faults(&n);
-	char *near SP_FREE = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		cli_list_add(&names, faults[i]->id);
-	near = sp_nearest(id, names.items, names.len);
-	return sp_error_set(err, SP_INVALID, "unknown fault \"%.80s\"%s%s", id,
-			    near && *near ? "; the nearest: " : "; see `sandproof list --faults`",
-			    near ? near : "");
-}
-
 static int add_defect(struct prove *prove, const struct sp_fault *fault, struct sp_error *err)
 {
 	struct prove_defect *defect = &prove->defects[prove->n_defects++];
@@ -208,9 +194,10 @@ static int plan_defects(struct prove *prove, struct sp_error *err)
 	for (size_t i = 0; !rc && !named->len && i < n; i++)
 		rc = add_defect(prove, faults[i], err);
 	for (size_t i = 0; !rc && i < named->len; i++) {
-		const struct sp_fault *fault = cli_fault_find(named->items[i]);
+		const char *id = named->items[i];
+		const struct sp_fault *fault = cli_fault_find(id);
 
-		rc = fault ? add_defect(prove, fault, err) : unknown_fault(named->items[i], err);
+		rc = fault ? add_defect(prove, fault, err) : cli_unknown_fault(id, err);
 	}
 	return rc;
 }

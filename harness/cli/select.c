@@ -136,3 +136,18 @@ const char *cli_level_name(enum sp_level level)
 {
 	return level == SP_SHOULD ? "SHOULD" : "MUST";
 }
+
+int cli_unknown_fault(const char *id, struct sp_error *err)
+{
+	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	size_t n;
+	const struct sp_fault *const *faults = cli_faults(&n);
+	char *near SP_FREE = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		cli_list_add(&names, faults[i]->id);
+	near = sp_nearest(id, names.items, names.len);
+	return sp_error_set(err, SP_INVALID, "unknown fault \"%.80s\"%s%s", id,
+			    near && *near ? "; the nearest: " : "; see `sandproof list --faults`",
+			    near ? near : "");
+}

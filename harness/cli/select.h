@@ -42,6 +42,9 @@ int cli_load_suites(const struct cli_list *files, struct sp_error *err);
 /* SP_INVALID: no such suite, with the nearest; SP_UNSUPPORTED: a suite that is not built yet. */
 int cli_check_suites(const struct cli_list *names, struct sp_error *err);
 
+/* SP_INVALID: no such fault, with the nearest. */
+int cli_unknown_fault(const char *id, struct sp_error *err);
+
 /* Name of one bit of enum sp_need ("control"), or NULL. */
 const char *cli_need_name(unsigned bit);
 /* "MUST" or "SHOULD". */

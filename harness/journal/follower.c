@@ -9,6 +9,7 @@
 
 #include <base/cleanup.h>
 #include <base/clock.h>
+#include <base/thread.h>
 
 #include "race.h"
 
@@ -135,7 +136,7 @@ struct follower *follower_new(struct sp_process process)
 	f->process = process;
 	f->cancel = sp_cancel_new();
 	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (f->cancel && f->fd >= 0 && !race_thread(pump, f))
+	if (f->cancel && f->fd >= 0 && !sp_thread_detached(pump, f))
 		return f;
 	f->refs = 1;
 	f->ended = true;
@@ -187,7 +188,7 @@ static void *kill_follower(void *arg)
 static void start_kill(struct follower *f)
 {
 	f->refs++;
-	if (race_thread(kill_follower, f))
+	if (sp_thread_detached(kill_follower, f))
 		f->refs--;
 }
 

@@ -10,6 +10,7 @@
 
 #include <base/cleanup.h>
 #include <base/clock.h>
+#include <base/thread.h>
 
 /*
  * How long a provider may take to come back from a call that was aborted before it is left alone.
@@ -28,23 +29,6 @@ struct race {
 	struct sp_cancel *cancel;
 	struct race_result result;
 };
-
-int race_thread(void *(*fn)(void *), void *arg)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, &attr, fn, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
-}
 
 static void unref(struct race *race)
 {
@@ -105,7 +89,7 @@ static struct race *start(enum kind kind, struct sp_sandbox *sandbox, char *comm
 	race->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	race->cancel = sp_cancel_new();
 	race->sandbox = *sandbox;
-	if (race->fd < 0 || !race->cancel || !command || race_thread(run, race)) {
+	if (race->fd < 0 || !race->cancel || !command || sp_thread_detached(run, race)) {
 		atomic_store(&race->refs, 1);
 		unref(race);
 		return NULL;

@@ -47,7 +47,5 @@ struct race *race_drop(struct race *race);
 
 /* Waits for one of two descriptors (-1: none) or an absolute time (0: never). */
 void race_poll(int a, int b, uint64_t deadline);
-/* Starts a detached thread that takes no signals; 0 or an errno. */
-int race_thread(void *(*fn)(void *), void *arg);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <base/cleanup.h>
+#include <base/thread.h>
 
 /* A dump that stands still, since the crash left a lock behind, ends by itself. */
 #define DUMP_LIMIT_S 5
@@ -104,23 +105,6 @@ static void handle(int sig, void (*handler)(int))
 	sigaction(sig, &action, NULL);
 }
 
-static bool start_thread(void)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, &attr, wait_for_term, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return !rc;
-}
-
 void sp_coverage_watch(const struct sp_run_options *run)
 {
 	static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -129,7 +113,7 @@ void sp_coverage_watch(const struct sp_run_options *run)
 		return;
 	watched.run = run;
 	watched.pid = getpid();
-	if (!start_thread())
+	if (sp_thread_detached(wait_for_term, NULL))
 		return;
 	handle(SIGTERM, on_term);
 	for (size_t i = 0; i < SP_COUNT(crashes); i++)

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <base/thread.h>
+
 static int take_result(struct local_run *run, struct sp_exec_result *ret_result,
 		       struct sp_error *err)
 {
@@ -48,24 +50,16 @@ static void *pump_thread(void *arg)
 	return NULL;
 }
 
-/* A thread of its own for each spawned command; signals of the program are not for it. */
+/* A thread of its own for each spawned command. */
 static int start_pump(struct local_run *run)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
+	int rc;
 
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	local_run_ref(run);
-	int rc = pthread_create(&thread, &attr, pump_thread, run);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (rc != 0)
+	rc = sp_thread_detached(pump_thread, run);
+	if (rc)
 		local_run_unref(run);
-	return -rc;
+	return rc;
 }
 
 int local_spawn(void *self, const struct sp_exec_options *options, struct sp_process *ret_process,
