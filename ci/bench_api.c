@@ -58,7 +58,8 @@ char *bench_api(struct bench_place *place, const char *method, const char *path,
 
 void bench_await(struct bench_place *place, const char *path, const char *expected)
 {
-	for (;;) {
+	/* A minute turns what never comes into a failure. */
+	for (unsigned looks = 0; looks < 30000; looks++) {
 		char *status SP_FREE = bench_api(place, "GET", path, NULL, "status");
 
 		if (!strcmp(status, expected))
@@ -67,6 +68,7 @@ void bench_await(struct bench_place *place, const char *path, const char *expect
 			bench_die(status, NULL);
 		usleep(2000);
 	}
+	bench_die("it is still being created", path);
 }
 
 char *bench_make(struct bench_place *place, const char *snapshot)

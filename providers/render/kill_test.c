@@ -49,9 +49,8 @@ struct running {
 	struct sp_buf out;
 };
 
-static void start(struct running *r, const char *text)
+static void start_with(const struct sp_render_steps *steps, struct running *r, const char *text)
 {
-	struct sp_render_steps steps = sp_render_steps();
 	struct sp_error err = SP_ERROR_INIT;
 
 	memset(r, 0, sizeof(*r));
@@ -59,7 +58,7 @@ static void start(struct running *r, const char *text)
 	r->out.ceiling = SP_BUF_LINE;
 	r->command.text = text;
 	render_command_init(&r->command);
-	cr_assert_eq(render_compose(&steps, folder, &r->command, &r->text), 0);
+	cr_assert_eq(render_compose(steps, folder, &r->command, &r->text), 0);
 	r->argv[0] = "bash";
 	r->argv[1] = "-c";
 	r->argv[2] = sp_buf_str(&r->text);
@@ -69,6 +68,13 @@ static void start(struct running *r, const char *text)
 	r->child.dir = folder;
 	r->child.out = SP_CHILD_PIPE;
 	cr_assert_eq(sp_child_start(&r->child, &err), 0, "%s", err.message);
+}
+
+static void start(struct running *r, const char *text)
+{
+	struct sp_render_steps steps = sp_render_steps();
+
+	start_with(&steps, r, text);
 }
 
 /* Reads until `word` was seen; false at the end of file. */
@@ -220,6 +226,34 @@ Test(kill, before_the_start_keeps_the_command_from_running)
 	cr_expect_str_empty(result.out);
 	sp_run_result_done(&result);
 	sp_buf_done(&r.text);
+}
+
+/* Without a record yet, it sees the kill by itself and ends as what never started. */
+Test(kill, on_the_way_to_the_start_is_no_KILL)
+{
+	/* Held until the kill's marker is there, before or after its mark; busy for some time. */
+	static const char held[] = "until [[ -e @D@/@ID@.killed ]];do :;done;";
+	static const char busy[] = "for((i=0;i<20000;i++));do :;done;";
+	static const int signals[] = {SIGTERM, SIGINT, SIGKILL};
+	struct sp_render_steps steps = sp_render_steps();
+	const char *healthy = steps.shell.mark;
+	char mark[512];
+
+	steps.shell.mark = mark;
+	for (size_t i = 0; i < 2 * SP_COUNT(signals); i++) {
+		int signal = signals[i / 2];
+		struct running r;
+
+		snprintf(mark, sizeof(mark), "%s%s%s", i % 2 ? healthy : held,
+			 i % 2 ? held : healthy, busy);
+		start_with(&steps, &r, "echo ran");
+		cr_expect_eq(kill_it(&r, signal, 10000), 0);
+		read_to_end(&r);
+		cr_expect_str_empty(sp_buf_str(&r.out), "signal %d: %s", signal,
+				    sp_buf_str(&r.out));
+		cr_expect_eq(finish(&r), 143, "signal %d, %s the mark", signal,
+			     i % 2 ? "after" : "before");
+	}
 }
 
 Test(kill, spares_everybody_else)

@@ -73,9 +73,10 @@
 #define KILL_MARKER                                                                                \
 	": >@D@/@ID@.killed||{ command -p mkdir -pm700 -- @D@&&: >@D@/@ID@.killed;}||r=1\n"
 
-/* Valid only with its newline, and only if the group's leader carries the mark. */
+/* Valid only with its newline, and only if the group's leader carries the mark. e: no record. */
 #define KILL_FIND                                                                                  \
-	"read -r g <@D@/@ID@.pg&&[[ $g = [1-9]* ]]&&mapfile -s15 l <\"/proc/$g/limits\"&&"         \
+	"read -r g <@D@/@ID@.pg||g= e=1\n"                                                         \
+	"[[ $g = [1-9]* ]]&&mapfile -s15 l <\"/proc/$g/limits\"&&"                                 \
 	"[[ ${l[*]} = *' @MARK@ '* ]]&&r=0||g=\n"
 
 #define KILL_SEND "[[ $g ]]&&kill -@SIG@ -- \"-$g\"\n"

@@ -156,12 +156,14 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	return out->error;
 }
 
-/* r is the exit code, g the group. */
-#define BEGIN "exec 2>/dev/null;r=0;g=\n"
+/* r is the exit code, g the group, e that there is no record. */
+#define BEGIN "exec 2>/dev/null;r=0;g= e=\n"
 
 /*
  * owned PID carries the mark; alive PID is no zombie; group: something of the group is alive;
- * look PID kills what is owned and alive and notes it in d; nap: a hundredth of a second or as
+ * look PID kills what is owned and alive and counts it in d. Without a record when the marker was
+ * there it is on its way to its start, where it sees the marker and ends by itself: it is given
+ * time for that. nap: a hundredth of a second or as
  * long as told. mapfile is twice as fast as read here. A nap waits for a datagram that nobody
  * sends: no process, no file, and the processor goes to whoever is dying.
  */
@@ -170,7 +172,8 @@ int render_compose(const struct sp_render_steps *steps, const char *private_dir,
 	"alive(){ mapfile -d '' s <\"/proc/$1/stat\"&&s=${s##*) }&&[[ $s && $s != [ZX]* ]];}\n"    \
 	"group(){ kill -0 -- \"-$g\"||return;for p in /proc/[0-9]*;do "                            \
 	"alive \"${p#/proc/}\"&&{ set -- $s;[[ $3 = \"$g\" ]]&&return;};done;return 1;}\n"         \
-	"look(){ owned $1&&alive $1&&{ k=1 w+=${d[$1]};d[$1]=1;kill -KILL $1;};}\n"                \
+	"look(){ owned $1&&alive $1&&{ k=1 w+=${d[$1]};"                                           \
+	"((d[$1]+=1,e&&d[$1]<20+(@GRACE@<500?@GRACE@:500)))||kill -KILL $1;};}\n"                  \
 	"nap(){ read -rt ${1-.01} s <>/dev/udp/127.0.0.1/9;(($?>128))||command -p sleep "          \
 	"${1-.01};}\n"
 
