@@ -68,7 +68,7 @@ void bench_await(struct bench_place *place, const char *path, const char *expect
 			bench_die(status, NULL);
 		usleep(2000);
 	}
-	bench_die("it is still being created", path);
+	bench_die("it is still being created", NULL);
 }
 
 char *bench_make(struct bench_place *place, const char *snapshot)
