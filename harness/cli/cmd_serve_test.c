@@ -136,6 +136,51 @@ Test(serve, a_journal_is_served_with_its_provider)
 	sp_run_result_done(&result);
 }
 
+/* Writes requests into a served driver at once and ends its input; what it answered. */
+static struct sp_run_result pipe_in(const char *served, const char *requests)
+{
+	static const char script[] = "printf '%s\\n' \"$2\" | exec $1";
+	char *command SP_FREE = NULL;
+
+	cr_assert(asprintf(&command, PROGRAM " serve %s", served) > 0);
+	return sp_test_run(
+	    (const char *const[]){"bash", "-c", script, "bash", command, requests, NULL});
+}
+
+#define HELLO                                                                                      \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocol\":1}}\n"
+
+/* Nothing that was asked is lost because nothing more is asked. */
+Test(serve, requests_before_the_end_of_the_input_are_carried_out)
+{
+	struct sp_run_result result =
+	    pipe_in("--provider bash", HELLO
+		    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"provider/create\","
+		    "\"params\":{\"network\":\"default\",\"env\":{}}}\n"
+		    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"provider/list\",\"params\":{}}");
+
+	cr_expect_eq(result.code, 0, "%s", result.err);
+	cr_expect(strstr(result.out, "\"id\":2,\"result\":{\"sandbox\":"), "%s", result.out);
+	cr_expect(strstr(result.out, "\"id\":3,\"result\":{\"ids\":"), "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+/* A lock that nobody can release any more holds nobody up. */
+Test(serve, a_request_that_waits_is_given_up_at_the_end_of_the_input)
+{
+	struct sp_run_result result =
+	    pipe_in("--store memory", HELLO "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"lock/"
+					    "acquire\",\"params\":{\"key\":\"k\"}}\n"
+					    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"lock/"
+					    "acquire\",\"params\":{\"key\":\"k\"}}");
+
+	cr_expect_eq(result.code, 0, "%s", result.err);
+	cr_expect(strstr(result.out, "\"message\":\"the input has ended\""), "%s", result.out);
+	cr_expect(strstr(result.out, "\"id\":2,") && strstr(result.out, "\"id\":3,"), "%s",
+		  result.out);
+	sp_run_result_done(&result);
+}
+
 /* Attached: one worker, no deadline; each instance is a connection. */
 Test(serve, a_socket_is_as_good_as_a_pipe)
 {
@@ -178,9 +223,9 @@ Test(serve, a_real_dialogue_keeps_to_the_schema)
 	cr_expect_eq(sp_read_file(trace, 64 * 1024 * 1024, &text, NULL), 0);
 	cr_expect(text.len && memmem(text.data, text.len, "[redacted]", 10), "secrets are masked");
 	sp_bytes_done(&text);
-	result = sp_test_run((const char *const[]){
-	    SP_SOURCE_DIR "/providers/driver/check-dialogue", trace,
-	    SP_SOURCE_DIR "/providers/driver/PROTOCOL.md", NULL});
+	result = sp_test_run(
+	    (const char *const[]){SP_SOURCE_DIR "/providers/driver/check-dialogue", trace,
+				  SP_SOURCE_DIR "/providers/driver/PROTOCOL.md", NULL});
 	cr_expect(result.code == 0 && strstr(result.out, " 0 broken"), "%s%s", result.out,
 		  result.err);
 	sp_run_result_done(&result);

@@ -97,14 +97,15 @@ static void unlink_call(struct sp_driver *driver, struct drv_call *call)
 }
 
 /* The answer, or the driver's end, is there. Called with the lock held. */
-void drv_finish_call(struct sp_driver *driver, struct drv_call *call)
+void drv_finish_call(struct sp_driver *driver, struct drv_call *call, bool wake)
 {
 	const uint64_t one = 1;
 
 	unlink_call(driver, call);
 	call->done = true;
 	if (!call->posted) {
-		(void)!write(call->event, &one, sizeof(one));
+		if (wake)
+			(void)!write(call->event, &one, sizeof(one));
 		return;
 	}
 	if (call->answered) {
@@ -122,7 +123,7 @@ void drv_fail_calls(struct sp_driver *driver)
 
 		sp_error_set(&call->err, SP_UNKNOWN_OUTCOME, "%s was not answered: %s",
 			     call->method, driver->cause.message);
-		drv_finish_call(driver, call);
+		drv_finish_call(driver, call, true);
 	}
 }
 
@@ -204,25 +205,46 @@ static void send_cancel(struct sp_driver *driver, const char *kind, const char *
 		drv_send(driver, &frame);
 }
 
+/* The cancel has fired: tells the driver. */
+static void pass_cancel(struct sp_driver *driver, const struct drv_call *call,
+			struct sp_cancel *cancel)
+{
+	struct sp_error why = SP_ERROR_INIT;
+
+	(void)sp_cancel_check(cancel, &why);
+	pthread_mutex_lock(&driver->lock);
+	if (!call->done)
+		send_cancel(driver, NULL, NULL, call->id, &why);
+	pthread_mutex_unlock(&driver->lock);
+}
+
+enum { AT_EVENT, AT_CANCEL, AT_OUT, N_WAITED };
+
+/* Reads for itself where nobody else does: each thread that an answer wakes costs a turn. */
 static void await_answer(struct sp_driver *driver, struct drv_call *call, struct sp_cancel *cancel)
 {
-	struct pollfd fds[2] = {
-	    {.fd = call->event, .events = POLLIN},
-	    {.fd = sp_cancel_fd(cancel), .events = POLLIN},
+	int out = drv_turn_lead(driver, call);
+	struct pollfd fds[N_WAITED] = {
+	    [AT_EVENT] = {.fd = call->event, .events = POLLIN},
+	    [AT_CANCEL] = {.fd = sp_cancel_fd(cancel), .events = POLLIN},
+	    [AT_OUT] = {.events = POLLIN},
 	};
-	struct sp_error why = SP_ERROR_INIT;
+	bool reads = out >= 0;
 	uint64_t count;
 
-	while (poll(fds, 2, -1) < 0 || !fds[0].revents) {
-		if (fds[1].fd < 0 || !fds[1].revents || !sp_cancel_check(cancel, &why))
+	do {
+		fds[AT_OUT].fd = reads ? out : -1;
+		if (poll(fds, N_WAITED, -1) < 0)
 			continue;
-		fds[1].fd = -1;
-		pthread_mutex_lock(&driver->lock);
-		if (!call->done)
-			send_cancel(driver, NULL, NULL, call->id, &why);
-		pthread_mutex_unlock(&driver->lock);
-	}
-	(void)!read(call->event, &count, sizeof(count));
+		if (fds[AT_OUT].revents)
+			reads = drv_turn_read(driver);
+		if (fds[AT_EVENT].revents)
+			(void)!read(call->event, &count, sizeof(count));
+		if (fds[AT_CANCEL].revents && sp_cancel_check(cancel, NULL)) {
+			pass_cancel(driver, call, cancel);
+			fds[AT_CANCEL].fd = -1;
+		}
+	} while (!drv_turn_is_over(driver, call, &reads));
 }
 
 /* Takes the result, or the error, out of an answer. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One running driver from inside the client. A thread of its own reads what the driver says and
- * writes what did not fit into the pipe at once, so no call ever waits for another one; callers
- * wait for their own answer alone.
+ * One running driver from inside the client. Whoever has the turn reads what the driver says, a
+ * caller that waits or the driver's own thread; that one also writes what did not fit into the pipe
+ * at once. So no call ever waits for another one; callers wait for their own answer alone.
  */
 #ifndef SP_DRIVER_CONN_H
 #define SP_DRIVER_CONN_H
@@ -24,11 +24,11 @@
 struct drv_call;
 
 /*
- * Called on the reading thread when the answer of a posted call is there, whatever it is; `call` is
+ * Called by whoever reads when the answer of a posted call is there, whatever it is; `call` is
  * NULL when it could not be sent. The answer may be taken out of it.
  */
 typedef void (*drv_answered_fn)(void *arg, struct drv_call *call);
-/* Called on the reading thread with a notification of the driver; `params` may be NULL. */
+/* Called by whoever reads with a notification of the driver; `params` may be NULL. */
 typedef void (*drv_heard_fn)(void *arg, const char *method, const cJSON *params);
 
 /* A request that is not answered yet. */
@@ -37,16 +37,24 @@ struct drv_call {
 	int64_t id;
 	/* Static. */
 	const char *method;
-	/* Becomes readable with the answer; kept with the struct for the next call. */
+	/* Becomes readable when there is something to look at; kept for the next call. */
 	int event;
 	bool done;
 	/* The whole answer, or NULL and an error. */
 	cJSON *answer;
 	struct sp_error err;
-	/* Nobody waits: the reading thread frees it. */
+	/* Nobody waits: whoever reads frees it. */
 	bool posted;
 	drv_answered_fn answered;
 	void *arg;
+};
+
+/* Whose turn it is to read what the driver says. */
+enum drv_turn {
+	DRV_TURN_FREE,
+	/* The leader's: a caller that waits for its answer. */
+	DRV_TURN_CALLER,
+	DRV_TURN_THREAD,
 };
 
 /* A cancel that outlives its call: of a process or of a reader. */
@@ -82,6 +90,14 @@ struct sp_driver {
 	/* Value of the mark in its environment. */
 	char mark[33];
 
+	enum drv_turn turn;
+	struct drv_call *leader;
+	/* The thread waits for the turn; callers give it up and do not take it. */
+	bool thread_wants;
+	pthread_cond_t turn_free;
+	/* Readable when something came while the turn was free. */
+	int gate;
+	/* Of whoever has the turn. */
 	struct drv_lines lines;
 	/* What the pipe did not take yet. */
 	struct sp_buf outgoing;
@@ -156,17 +172,40 @@ int drv_open_silent(const struct sp_driver_options *options, drv_heard_fn heard,
 /* Starts the program or connects; no thread yet. */
 int drv_start(struct sp_driver *driver, const struct sp_driver_options *options,
 	      struct sp_error *err);
+/* Has the gate watch the output. Before there is a thread. */
+int drv_turn_open(struct sp_driver *driver, struct sp_error *err);
+/*
+ * Takes the turn for a caller, when it is free: the descriptor to wait for, or -1. The caller then
+ * reads by drv_turn_read() and asks drv_turn_is_over() after each step.
+ */
+int drv_turn_lead(struct sp_driver *driver, struct drv_call *call);
+/* Reads once and hands over what came. False when only the thread can tell what is wrong. */
+bool drv_turn_read(struct sp_driver *driver);
+/*
+ * Whether the call is answered. If it led, the turn is free again: then, when it reads no more
+ * (`reads` is false), or when the thread wants it.
+ */
+bool drv_turn_is_over(struct sp_driver *driver, struct drv_call *call, bool *reads);
+/* The thread's: takes the turn when the gate told of something and nobody has it. */
+bool drv_turn_take(struct sp_driver *driver);
+/* The thread's: has the turn, as soon as the caller that reads has given it up. */
+void drv_turn_insist(struct sp_driver *driver);
+/* The thread's: gives it back. */
+void drv_turn_give(struct sp_driver *driver);
 /* What the thread runs. */
 void *drv_io_main(void *driver);
 void drv_wake(struct sp_driver *driver);
-/* One line that came, on the reading thread. */
-void drv_dispatch(struct sp_driver *driver, const char *line, size_t len);
+/* Hands over the whole lines that were read. With the turn. */
+void drv_dispatch_lines(struct sp_driver *driver);
 /* Writes what the pipe takes; called with the lock held. False: the input is closed. */
 bool drv_flush(struct sp_driver *driver);
 /* Sends a frame that ends with its newline; called with the lock held. */
 void drv_send(struct sp_driver *driver, const struct sp_buf *frame);
-/* The answer of a call, or the driver's end, is there; called with the lock held. */
-void drv_finish_call(struct sp_driver *driver, struct drv_call *call);
+/*
+ * The answer of a call, or the driver's end, is there; called with the lock held. `wake`: who waits
+ * is another thread.
+ */
+void drv_finish_call(struct sp_driver *driver, struct drv_call *call, bool wake);
 /* Ends every call with an error; called with the lock held. */
 void drv_fail_calls(struct sp_driver *driver);
 /* A watched cancel has fired: tells the driver, if it is still watched. With the lock held. */

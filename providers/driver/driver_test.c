@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ static const struct row {
     {"ignore-term", "\"I stay\"", "\"I stay\"", NULL},
     {"flood-banner", "\"a banner\"", "\"a banner\"", "the last word"},
     {"exit-0", "ended with exit code 0", "ended with exit code 0", NULL},
+    /* A child of it keeps its output open. */
+    {"orphan", "ended with exit code 0", "ended with exit code 0", NULL},
     {"exit-3", "ended with exit code 3", "ended with exit code 3", "out of cheese"},
     {"signal", "was ended by signal SEGV", "was ended by signal SEGV", NULL},
 };
@@ -167,6 +170,54 @@ Test(driver, silence_and_floods_before_initialize_end_by_a_limit)
 		cr_expect(i == 0 || strstr(err.detail, "a flood of words"), "last words: \"%s\"",
 			  err.detail);
 	}
+}
+
+/* A caller that waits for a lock, on a thread of its own. */
+static void *acquire(void *arg)
+{
+	struct sp_lease lease = SP_LEASE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_lock_acquire(arg, "k", NULL, &lease, &err);
+
+	sp_lease_done(&lease);
+	return (void *)(intptr_t)rc;
+}
+
+/* Whoever waits reads for all; no call waits for another one, and none is lost on the way. */
+Test(driver, many_calls_are_in_flight_on_many_threads)
+{
+	const char *argv[] = {SP_TEST_BIN_DIR "/sandproof", "serve", "--store", "memory", NULL};
+	struct sp_driver_options options = SP_DRIVER_OPTIONS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	struct sp_driver *driver = NULL;
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_lock lock = SP_LOCK_INIT;
+	struct sp_lease lease = SP_LEASE_INIT;
+	struct sp_record record = SP_RECORD_INIT;
+	pthread_t waiters[8];
+	bool found;
+	void *rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	options.argv = argv;
+	cr_assert_eq(sp_driver_open(&options, &driver, &err), 0, "%s", err.message);
+	cr_expect_eq(sp_driver_store(driver, &store, &err), 0);
+	cr_expect_eq(sp_driver_lock(driver, &lock, &err), 0);
+	cr_assert_eq(sp_lock_acquire(&lock, "k", NULL, &lease, &err), 0, "%s", err.message);
+	for (size_t i = 0; i < SP_COUNT(waiters); i++)
+		cr_assert_eq(pthread_create(&waiters[i], NULL, acquire, &lock), 0);
+	for (int i = 0; i < 2000 && !err.code; i++)
+		(void)sp_store_get(&store, "none", &record, &found, NULL, &err);
+	cr_expect_eq(err.code, 0, "calls beside those that wait: %s", err.message);
+	sp_lease_done(&lease);
+	for (size_t i = 0; i < SP_COUNT(waiters); i++) {
+		cr_expect_eq(pthread_join(waiters[i], &rc), 0);
+		cr_expect_eq((intptr_t)rc, 0, "each has the lock once: %s",
+			     sp_code_name((int)(intptr_t)rc));
+	}
+	sp_lock_done(&lock);
+	sp_store_done(&store);
+	sp_driver_unref(driver);
 }
 
 /* Pidfds of the processes that a driver noted; -1 where it noted fewer. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that reads what a driver says. */
+/* What a driver says, and the thread that looks after it. */
 #include "conn.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static bool hand_over(struct sp_driver *driver, int64_t id, cJSON **message)
 	call = find_call(driver, id);
 	if (call) {
 		call->answer = SP_TAKE(*message);
-		drv_finish_call(driver, call);
+		drv_finish_call(driver, call, call != driver->leader);
 	}
 	pthread_mutex_unlock(&driver->lock);
 	return call != NULL;
@@ -135,7 +135,7 @@ static void refuse_line(struct sp_driver *driver, const char *line, size_t len, 
 	    sp_buf_str(&quote), len > QUOTE_MAX ? "…" : "");
 }
 
-void drv_dispatch(struct sp_driver *driver, const char *line, size_t len)
+static void dispatch(struct sp_driver *driver, const char *line, size_t len)
 {
 	cJSON *message SP_CLEANUP(sp_json_done) = NULL;
 	struct sp_error err = SP_ERROR_INIT;
@@ -158,13 +158,13 @@ void drv_dispatch(struct sp_driver *driver, const char *line, size_t len)
 
 /* ---- What is there ---- */
 
-static void dispatch_lines(struct sp_driver *driver)
+void drv_dispatch_lines(struct sp_driver *driver)
 {
 	char *line;
 	size_t len;
 
 	while (!driver->broken && drv_lines_take(&driver->lines, &line, &len))
-		drv_dispatch(driver, line, len);
+		dispatch(driver, line, len);
 }
 
 static void describe_end(struct sp_driver *driver, const char *otherwise)
@@ -182,7 +182,7 @@ static void describe_end(struct sp_driver *driver, const char *otherwise)
 			  within);
 }
 
-/* Reads once. False when there is nothing more. */
+/* Reads once, with the turn. False when there is nothing more. */
 static bool read_lines(struct sp_driver *driver)
 {
 	int rc = drv_lines_fill(&driver->lines, driver->out);
@@ -190,7 +190,7 @@ static bool read_lines(struct sp_driver *driver)
 	if (rc == -EAGAIN)
 		return false;
 	if (rc > 0)
-		dispatch_lines(driver);
+		drv_dispatch_lines(driver);
 	else if (rc == -ENOBUFS)
 		drv_break(driver, "sent a line of more than %zu bytes", DRV_MAX_FRAME);
 	else
@@ -230,7 +230,7 @@ void drv_drain_err(struct sp_driver *driver)
 
 /* ---- The loop ---- */
 
-enum { AT_WAKE, AT_OUT, AT_ERR, AT_IN, AT_PID, N_FIXED };
+enum { AT_WAKE, AT_GATE, AT_ERR, AT_IN, AT_PID, N_FIXED };
 
 /* What is waited for; the watches that are polled, each with a reference to its cancel. */
 struct waiting {
@@ -262,7 +262,7 @@ static void collect(struct sp_driver *driver, struct waiting *w)
 		abort();
 	w->n_watches = 0;
 	w->fds[AT_WAKE] = (struct pollfd){.fd = driver->wake, .events = POLLIN};
-	w->fds[AT_OUT] = (struct pollfd){.fd = driver->out, .events = POLLIN};
+	w->fds[AT_GATE] = (struct pollfd){.fd = driver->gate, .events = POLLIN};
 	w->fds[AT_ERR] = (struct pollfd){.fd = driver->err, .events = POLLIN};
 	w->fds[AT_IN] =
 	    (struct pollfd){.fd = driver->in, .events = driver->outgoing.len ? POLLOUT : 0};
@@ -292,6 +292,17 @@ static void look_at_watches(struct sp_driver *driver, struct waiting *w)
 	}
 }
 
+/* What it said before its end counts; of one that lives, what is there. */
+static void end_well_read(struct sp_driver *driver, bool has_ended, const char *how)
+{
+	drv_turn_insist(driver);
+	while (!driver->broken && read_lines(driver) && has_ended)
+		;
+	if (!driver->broken)
+		describe_end(driver, how);
+	drv_turn_give(driver);
+}
+
 static void look_at_input(struct sp_driver *driver, short revents)
 {
 	bool open = true;
@@ -303,8 +314,9 @@ static void look_at_input(struct sp_driver *driver, short revents)
 	}
 	/* A socket tells of its end by what is read from it. */
 	if (!open || (revents & (POLLERR | POLLHUP) && !driver->attached))
-		describe_end(driver, driver->attached ? "closed the connection"
-						      : "closed its standard input");
+		end_well_read(driver, false,
+			      driver->attached ? "closed the connection"
+					       : "closed its standard input");
 }
 
 static void handle(struct sp_driver *driver, struct waiting *w)
@@ -319,10 +331,12 @@ static void handle(struct sp_driver *driver, struct waiting *w)
 		pthread_mutex_unlock(&driver->lock);
 	}
 	look_at_watches(driver, w);
-	if (w->fds[AT_OUT].revents)
+	if (w->fds[AT_GATE].revents && drv_turn_take(driver)) {
 		read_lines(driver);
-	else if (w->fds[AT_PID].revents && !driver->broken)
-		describe_end(driver, "ended");
+		drv_turn_give(driver);
+	} else if (w->fds[AT_PID].revents && !driver->broken) {
+		end_well_read(driver, true, "ended");
+	}
 	if (!driver->broken && w->fds[AT_IN].revents)
 		look_at_input(driver, w->fds[AT_IN].revents);
 }
@@ -363,6 +377,8 @@ void *drv_io_main(void *arg)
 	free(w.fds);
 	free(w.watches);
 	free(w.cancels);
+	/* Nobody reads any more: the output is closed now. */
+	drv_turn_insist(driver);
 	drv_end(driver, !driver->broken);
 	pthread_mutex_lock(&driver->lock);
 	if (!driver->broken) {

@@ -34,17 +34,30 @@ int drv_lines_fill(struct drv_lines *lines, int fd)
 	return n > 0;
 }
 
-bool drv_lines_take(struct drv_lines *lines, char **ret_line, size_t *ret_len)
+/* The newline of the first line that was not taken, or NULL. */
+static char *find_end(struct drv_lines *lines)
 {
 	struct sp_buf *buf = &lines->buf;
 	char *end = NULL;
 
 	if (lines->scanned < buf->len)
 		end = memchr(buf->data + lines->scanned, '\n', buf->len - lines->scanned);
-	if (!end) {
-		lines->scanned = buf->len;
+	lines->scanned = end ? (size_t)(end - buf->data) : buf->len;
+	return end;
+}
+
+bool drv_lines_ready(struct drv_lines *lines)
+{
+	return find_end(lines) != NULL;
+}
+
+bool drv_lines_take(struct drv_lines *lines, char **ret_line, size_t *ret_len)
+{
+	struct sp_buf *buf = &lines->buf;
+	char *end = find_end(lines);
+
+	if (!end)
 		return false;
-	}
 	*ret_line = buf->data + lines->start;
 	*ret_len = (size_t)(end - *ret_line);
 	lines->start = lines->scanned = (size_t)(end - buf->data) + 1;

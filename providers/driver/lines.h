@@ -27,6 +27,8 @@ struct drv_lines {
 int drv_lines_fill(struct drv_lines *lines, int fd);
 /* Takes the next whole line, without its newline. */
 bool drv_lines_take(struct drv_lines *lines, char **ret_line, size_t *ret_len);
+/* Whether there is a whole line to take. */
+bool drv_lines_ready(struct drv_lines *lines);
 /* Bytes of a line whose end has not come. */
 size_t drv_lines_left(const struct drv_lines *lines);
 void drv_lines_done(struct drv_lines *lines);

@@ -334,9 +334,11 @@ static void free_driver(struct sp_driver *driver)
 	sp_buf_done(&driver->outgoing);
 	sp_buf_done(&driver->tail);
 	sp_close(driver->wake);
+	sp_close(driver->gate);
 	free(driver->provider_name);
 	free(driver->memory_dir);
 	drv_trace_close(driver->trace);
+	pthread_cond_destroy(&driver->turn_free);
 	pthread_mutex_destroy(&driver->lock);
 	free(driver);
 }
@@ -349,8 +351,9 @@ static struct sp_driver *new_driver(const struct sp_driver_options *options)
 		return NULL;
 	atomic_init(&driver->refs, 1);
 	pthread_mutex_init(&driver->lock, NULL);
+	pthread_cond_init(&driver->turn_free, NULL);
 	driver->child = (struct sp_child)SP_CHILD_INIT;
-	driver->in = driver->out = driver->err = -1;
+	driver->in = driver->out = driver->err = driver->gate = -1;
 	driver->grace_ms = options->grace_ms ? options->grace_ms : GRACE_MS;
 	driver->lines = (struct drv_lines)DRV_LINES_INIT(DRV_MAX_FRAME);
 	driver->outgoing = (struct sp_buf)SP_BUF_INIT(SIZE_MAX / 2);
@@ -385,6 +388,8 @@ static int launch(struct sp_driver *driver, const struct sp_driver_options *opti
 
 	if (!rc)
 		rc = drv_start(driver, options, err);
+	if (!rc)
+		rc = drv_turn_open(driver, err);
 	if (!rc && !driver->attached && !driver->heard)
 		driver->start_deadline =
 		    sp_deadline_ms(options->start_ms ? options->start_ms : START_MS);

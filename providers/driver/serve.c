@@ -2,8 +2,11 @@
 #include "server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <base/files.h>
 
@@ -15,6 +18,23 @@ static const struct serve_method *const tables[] = {
     serve_provider_methods, serve_sandbox_methods, serve_process_methods,
     serve_store_methods,    serve_journal_methods,
 };
+
+/*
+ * Methods that wait for what others do, perhaps for ever. The end of the input ends them; all
+ * others are carried out first.
+ */
+static const char *const waiting[] = {
+    "process/read", "process/write_stdin", "process/wait",
+    "journal/next", "journal/attach",	   "lock/acquire",
+};
+
+static bool waits(const char *method)
+{
+	for (size_t i = 0; i < SP_COUNT(waiting); i++)
+		if (!strcmp(method, waiting[i]))
+			return true;
+	return false;
+}
 
 void serve_send(struct serve *serve, const struct sp_buf *frame)
 {
@@ -173,7 +193,7 @@ static void give_cancel(struct serve *serve, struct sp_cancel *cancel)
 	sp_cancel_unref(cancel);
 }
 
-static struct serve_call *begin_call(struct serve *serve, int64_t id)
+static struct serve_call *begin_call(struct serve *serve, int64_t id, const char *method)
 {
 	struct serve_call *call = calloc(1, sizeof(*call));
 
@@ -181,6 +201,7 @@ static struct serve_call *begin_call(struct serve *serve, int64_t id)
 		return NULL;
 	call->serve = serve;
 	call->id = id;
+	call->waits = waits(method);
 	pthread_mutex_lock(&serve->lock);
 	call->cancel = take_cancel(serve);
 	call->next = serve->calls;
@@ -212,6 +233,8 @@ static void end_call(struct serve_call *call)
 	while (*at != call)
 		at = &(*at)->next;
 	*at = call->next;
+	if (serve->ended && !serve->calls)
+		(void)eventfd_write(serve->drained, 1);
 	pthread_mutex_unlock(&serve->lock);
 	if (call->made_lease) {
 		sp_cancel_watch(call->made_lease->cancel, on_lost, call->made_lease,
@@ -271,7 +294,6 @@ struct taken {
 
 static void refuse(struct serve *serve, const char *what)
 {
-	serve->ended = true;
 	sp_error_set(&serve->problem, SP_PROTOCOL, "the client sent %s", what);
 }
 
@@ -300,7 +322,7 @@ static bool take_line(struct serve *serve, const char *line, size_t len, struct 
 		refuse(serve, "a request whose id is no integer");
 		return false;
 	}
-	taken->call = begin_call(serve, id);
+	taken->call = begin_call(serve, id, method);
 	if (!taken->call || !taken->call->cancel)
 		abort();
 	if (cJSON_GetObjectItemCaseSensitive(params, "cancelled"))
@@ -310,57 +332,104 @@ static bool take_line(struct serve *serve, const char *line, size_t len, struct 
 	return true;
 }
 
+/* Waits for more, where the descriptor does not. */
+static void await_input(int in)
+{
+	struct pollfd fd = {.fd = in, .events = POLLIN};
+
+	(void)poll(&fd, 1, -1);
+}
+
 /* Called with the turn. False at the end. */
 static bool take_request(struct serve *serve, struct taken *taken)
 {
 	char *line;
 	size_t len;
-	int rc;
+	int rc = 1;
 
-	while (!serve->ended) {
+	while (rc > 0 || rc == -EAGAIN) {
+		if (serve->problem.code)
+			return false;
 		if (drv_lines_take(&serve->lines, &line, &len)) {
 			if (take_line(serve, line, len, taken))
 				return true;
 			continue;
 		}
 		rc = drv_lines_fill(&serve->lines, serve->in);
-		if (rc == -ENOBUFS)
-			refuse(serve, "a line beyond the ceiling of a frame");
-		serve->ended = serve->ended || (rc <= 0 && rc != -EAGAIN);
+		if (rc == -EAGAIN)
+			await_input(serve->in);
 	}
+	if (rc == -ENOBUFS)
+		refuse(serve, "a line beyond the ceiling of a frame");
 	return false;
 }
 
+/* ---- The end of the input ---- */
+
 /* Readers wait for their own cancel, not for that of a call. */
-static void abort_readers(struct serve *serve)
+static void abort_readers(struct serve *serve, const char *reason)
 {
 	pthread_mutex_lock(&serve->lock);
 	for (struct serve_handle *at = serve->handles; at; at = at->next)
 		if (at->kind == SERVE_READER)
-			sp_cancel_abort(at->cancel, "the client has gone");
+			sp_cancel_abort(at->cancel, reason);
 	pthread_mutex_unlock(&serve->lock);
 }
 
-static void abort_calls(struct serve *serve)
+static void abort_calls(struct serve *serve, bool all, const char *reason)
 {
 	for (;;) {
 		struct sp_cancel *cancel = NULL;
 
 		pthread_mutex_lock(&serve->lock);
 		for (struct serve_call *at = serve->calls; at && !cancel; at = at->next)
-			if (!sp_cancel_check(at->cancel, NULL))
+			if ((all || at->waits) && !sp_cancel_check(at->cancel, NULL))
 				cancel = sp_cancel_ref(at->cancel);
 		pthread_mutex_unlock(&serve->lock);
 		if (!cancel)
 			return;
-		sp_cancel_abort(cancel, "the client has gone");
+		sp_cancel_abort(cancel, reason);
 		sp_cancel_unref(cancel);
 	}
 }
 
+/* Of TCP one cannot tell a client that says no more from one that is gone. */
+static bool is_tcp(int fd)
+{
+	socklen_t len = sizeof(int);
+	int domain = 0;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain != AF_UNIX;
+}
+
+/*
+ * A client that has said all may still listen: what it asked is carried out, unless it waits for
+ * something that may never come, or the client hears nothing any more.
+ */
+static void see_calls_out(struct serve *serve)
+{
+	struct pollfd fds[] = {
+	    {.fd = serve->drained, .events = POLLIN},
+	    {.fd = serve->out},
+	};
+
+	abort_readers(serve, "the input has ended");
+	abort_calls(serve, serve->problem.code || is_tcp(serve->in), "the input has ended");
+	while (!fds[0].revents) {
+		if (poll(fds, SP_COUNT(fds), -1) <= 0)
+			fds[0].revents = fds[1].revents = 0;
+		if (!fds[1].revents)
+			continue;
+		fds[1].fd = -1;
+		abort_calls(serve, true, "the client has gone");
+	}
+}
+
+/* ---- Reading in turns ---- */
+
 static void *serve_main(void *arg);
 
-/* One more thread, if nobody else waits for the turn. False when there are too many. */
+/* One more thread, if nobody waits for the turn. False when there are too many. */
 static bool keep_reader(struct serve *serve)
 {
 	pthread_attr_t attr;
@@ -368,7 +437,6 @@ static bool keep_reader(struct serve *serve)
 	bool good = true;
 
 	pthread_mutex_lock(&serve->lock);
-	serve->idle--;
 	if (!serve->idle) {
 		pthread_attr_init(&attr);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -400,29 +468,46 @@ static void serve_one(struct taken *taken, bool has_reader)
 	end_call(taken->call);
 }
 
+static void set_idle(struct serve *serve, int by)
+{
+	pthread_mutex_lock(&serve->lock);
+	serve->idle += (unsigned)by;
+	pthread_mutex_unlock(&serve->lock);
+}
+
+/* Takes one request, with the turn, and carries it out without it. True when it has it again. */
+static bool take_turn(struct serve *serve)
+{
+	struct taken taken = {NULL, NULL};
+	bool first = !serve->initialized, has_reader;
+
+	if (!take_request(serve, &taken)) {
+		serve_turn_end(serve);
+		see_calls_out(serve);
+		return false;
+	}
+	/* Nothing is looked at before `initialize` is answered. */
+	if (first) {
+		serve_one(&taken, true);
+		return true;
+	}
+	has_reader = keep_reader(serve);
+	serve_turn_put(serve);
+	serve_one(&taken, has_reader);
+	return serve_turn_try(serve);
+}
+
+/* Starts as one that waits for the turn. */
 static void *serve_main(void *arg)
 {
 	struct serve *serve = arg;
-	bool goes_on = true;
 
-	while (goes_on) {
-		struct taken taken = {NULL, NULL};
-		bool has_reader = false;
-
-		pthread_mutex_lock(&serve->turn);
-		goes_on = take_request(serve, &taken);
-		if (goes_on)
-			has_reader = keep_reader(serve);
-		pthread_mutex_unlock(&serve->turn);
-		if (!goes_on)
-			break;
-		serve_one(&taken, has_reader);
-		pthread_mutex_lock(&serve->lock);
-		serve->idle++;
-		pthread_mutex_unlock(&serve->lock);
+	while (serve_turn_wait(serve)) {
+		set_idle(serve, -1);
+		while (take_turn(serve))
+			;
+		set_idle(serve, 1);
 	}
-	abort_readers(serve);
-	abort_calls(serve);
 	pthread_mutex_lock(&serve->lock);
 	serve->threads--;
 	pthread_cond_broadcast(&serve->changed);
@@ -449,24 +534,33 @@ int sp_serve(int in, int out, const struct sp_serve_offer *offer, struct sp_erro
 	    .in = in,
 	    .out = out,
 	    .max_frame = DRV_MAX_FRAME,
-	    .turn = PTHREAD_MUTEX_INITIALIZER,
 	    .writing = PTHREAD_MUTEX_INITIALIZER,
 	    .lock = PTHREAD_MUTEX_INITIALIZER,
 	    .changed = PTHREAD_COND_INITIALIZER,
 	    .lines = DRV_LINES_INIT(DRV_MAX_FRAME),
+	    .gate = -1,
+	    .more = -1,
+	    .drained = -1,
 	    .threads = 1,
 	    .idle = 1,
 	};
+	int rc = serve_turn_open(&serve, err);
 
-	serve_main(&serve);
+	if (!rc) {
+		serve_turn_put(&serve);
+		serve_main(&serve);
+	}
 	pthread_mutex_lock(&serve.lock);
-	while (serve.threads)
+	while (!rc && serve.threads)
 		pthread_cond_wait(&serve.changed, &serve.lock);
 	pthread_mutex_unlock(&serve.lock);
 	close_handles(&serve);
 	while (serve.n_spare)
 		sp_cancel_unref(serve.spare[--serve.n_spare]);
 	drv_lines_done(&serve.lines);
+	serve_turn_close(&serve);
+	if (rc)
+		return rc;
 	if (serve.problem.code && err)
 		*err = serve.problem;
 	return serve.problem.code;

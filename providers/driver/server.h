@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One served connection from inside. Each request runs on a thread of its own, so that a kill gets
- * by a read that waits; whoever reads the next line is the thread that got the turn.
+ * by a read that waits. One thread at a time has the turn to read. It puts it down while it carries
+ * a request out, and takes it up again when that was done before the next request came; otherwise
+ * the kernel wakes one that waits for it. So short calls, one after another, wake nobody.
  */
 #ifndef SP_DRIVER_SERVER_H
 #define SP_DRIVER_SERVER_H
@@ -48,6 +50,8 @@ struct serve_call {
 	struct serve_call *next;
 	struct serve *serve;
 	int64_t id;
+	/* Waits for what others do, perhaps for ever: given up at the end of the input. */
+	bool waits;
 	struct sp_cancel *cancel;
 	/* What it works on; given back at its end. */
 	struct serve_handle *handle;
@@ -61,18 +65,26 @@ struct serve {
 	size_t max_frame;
 	bool initialized;
 
-	/* The turn to read. */
-	pthread_mutex_t turn;
+	/* Of whoever has the turn. */
 	int in;
 	struct drv_lines lines;
-	bool ended;
+	/* The client said what it may not say. */
 	struct sp_error problem;
+	/* What waits for the turn waits for this: `in` while the turn is down, and `more`. */
+	int gate;
+	/* An event: there are lines that were read, or the end; `in` tells of neither. */
+	int more;
+	/* `in` is a file, of which there is always more. */
+	bool is_file;
+	/* An event: the input has ended and the last call is over. */
+	int drained;
 
 	pthread_mutex_t writing;
 
 	/* All below. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	bool turn_is_down, ended;
 	unsigned threads, idle;
 	struct serve_call *calls;
 	struct serve_handle *handles;
@@ -100,6 +112,20 @@ extern const struct serve_method serve_sandbox_methods[];
 extern const struct serve_method serve_process_methods[];
 extern const struct serve_method serve_store_methods[];
 extern const struct serve_method serve_journal_methods[];
+
+/* ---- The turn to read; what is not said to be otherwise needs it ---- */
+
+/* 0, or an error without descriptors. Whoever opens has the turn. */
+int serve_turn_open(struct serve *serve, struct sp_error *err);
+void serve_turn_close(struct serve *serve);
+/* Puts it down. */
+void serve_turn_put(struct serve *serve);
+/* Without it: takes it up when nobody else did. */
+bool serve_turn_try(struct serve *serve);
+/* Without it: waits for it. False when there is nothing more to read. */
+bool serve_turn_wait(struct serve *serve);
+/* There is nothing more to read: whoever waits is told. */
+void serve_turn_end(struct serve *serve);
 
 /* Sends one line; `frame` ends with its newline. */
 void serve_send(struct serve *serve, const struct sp_buf *frame);
