@@ -187,9 +187,8 @@ static struct drv_call *begin_call(struct sp_driver *driver, const char *method,
 	return call;
 }
 
-/* Tells the driver why a call, or what it made, is cancelled. Called with the lock held. */
-static void send_cancel(struct sp_driver *driver, const char *kind, const char *handle, int64_t id,
-			const struct sp_error *why)
+void drv_send_cancel(struct sp_driver *driver, const char *kind, const char *handle, int64_t id,
+		     const struct sp_error *why)
 {
 	struct sp_buf frame SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
@@ -214,7 +213,7 @@ static void pass_cancel(struct sp_driver *driver, const struct drv_call *call,
 	(void)sp_cancel_check(cancel, &why);
 	pthread_mutex_lock(&driver->lock);
 	if (!call->done)
-		send_cancel(driver, NULL, NULL, call->id, &why);
+		drv_send_cancel(driver, NULL, NULL, call->id, &why);
 	pthread_mutex_unlock(&driver->lock);
 }
 
@@ -348,55 +347,6 @@ void drv_notify(struct sp_driver *driver, const char *method, const struct sp_bu
 	if (!frame.error && !driver->broken)
 		drv_send(driver, &frame);
 	pthread_mutex_unlock(&driver->lock);
-}
-
-/* ---- Cancels that outlive their call ---- */
-
-struct drv_watch *drv_watch(struct sp_driver *driver, struct sp_cancel *cancel, const char *kind,
-			    const char *handle)
-{
-	struct drv_watch *watch = calloc(1, sizeof(*watch));
-
-	if (!watch || !(watch->handle = strdup(handle))) {
-		free(watch);
-		return NULL;
-	}
-	watch->cancel = sp_cancel_ref(cancel);
-	watch->kind = kind;
-	pthread_mutex_lock(&driver->lock);
-	watch->next = driver->watches;
-	driver->watches = watch;
-	drv_wake(driver);
-	pthread_mutex_unlock(&driver->lock);
-	return watch;
-}
-
-void drv_unwatch(struct sp_driver *driver, struct drv_watch *watch)
-{
-	struct drv_watch **at = &driver->watches;
-
-	if (!watch)
-		return;
-	pthread_mutex_lock(&driver->lock);
-	while (*at && *at != watch)
-		at = &(*at)->next;
-	if (*at)
-		*at = watch->next;
-	pthread_mutex_unlock(&driver->lock);
-	sp_cancel_unref(watch->cancel);
-	free(watch->handle);
-	free(watch);
-}
-
-void drv_watch_fired(struct sp_driver *driver, const struct drv_watch *fired,
-		     const struct sp_error *why)
-{
-	for (struct drv_watch *watch = driver->watches; watch; watch = watch->next) {
-		if (watch != fired || watch->fired)
-			continue;
-		watch->fired = true;
-		send_cancel(driver, watch->kind, watch->handle, 0, why);
-	}
 }
 
 /* ---- What goes wrong ---- */

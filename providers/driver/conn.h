@@ -60,12 +60,13 @@ enum drv_turn {
 /* A cancel that outlives its call: of a process or of a reader. */
 struct drv_watch {
 	struct drv_watch *next;
+	uint64_t id;
 	struct sp_cancel *cancel;
+	/* Of the cancel's descriptor: several watches may have the same cancel. */
+	int fd;
 	/* "process" or "reader", and the handle. */
 	const char *kind;
 	char *handle;
-	/* The driver was told. */
-	bool fired;
 };
 
 /* A lease that may be lost. */
@@ -106,6 +107,9 @@ struct sp_driver {
 	struct drv_call *calls;
 	struct drv_call *spare;
 	struct drv_watch *watches;
+	uint64_t last_watch;
+	/* Readable when one of the watched cancels has fired; the thread's. */
+	int fired;
 	struct drv_lease *leases;
 	struct drv_sandbox *sandboxes;
 	/* Last words, oldest first. */
@@ -208,9 +212,14 @@ void drv_send(struct sp_driver *driver, const struct sp_buf *frame);
 void drv_finish_call(struct sp_driver *driver, struct drv_call *call, bool wake);
 /* Ends every call with an error; called with the lock held. */
 void drv_fail_calls(struct sp_driver *driver);
-/* A watched cancel has fired: tells the driver, if it is still watched. With the lock held. */
-void drv_watch_fired(struct sp_driver *driver, const struct drv_watch *fired,
+/*
+ * Tells the driver why a call (`handle` NULL), or what it made, is cancelled; called with the lock
+ * held.
+ */
+void drv_send_cancel(struct sp_driver *driver, const char *kind, const char *handle, int64_t id,
 		     const struct sp_error *why);
+/* The thread's: tells the driver of a cancel that has fired. */
+void drv_look_at_watches(struct sp_driver *driver);
 /* `lock/lost` of the driver. */
 void drv_lease_lost(struct sp_driver *driver, const cJSON *params);
 /* Frees what is left of the leases' list. */
@@ -225,6 +234,8 @@ void drv_end(struct sp_driver *driver, bool ask);
 void drv_kill_tree(struct sp_driver *driver);
 /* Reads what there is on standard error; closes it at its end. With the lock held. */
 void drv_drain_err(struct sp_driver *driver);
+/* The program is on its way out, so that its end is worth waiting for. */
+bool drv_is_ending(struct sp_driver *driver);
 /* Waits up to `ms` for the program's end, and reads what it still says. True when it ended. */
 bool drv_await_end(struct sp_driver *driver, uint64_t ms);
 

@@ -78,6 +78,23 @@ Test(driver, before_initialize_is_answered_the_cause_is_the_error)
 	}
 }
 
+/* Every limit is an hour and more here, so that whoever waits one out hangs. */
+Test(driver, a_refused_driver_that_ends_is_not_waited_for, .timeout = 120)
+{
+	static const char *const faults[] = {
+	    "banner", "exit-0", "exit-3", "half", "orphan", "signal", "close-stdin", "close-stdout",
+	};
+
+	setenv("SANDPROOF_TIME_SCALE", "7200", 1);
+	for (size_t i = 0; i < SP_COUNT(faults); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_driver *driver = open_bad(faults[i], "before", NULL, 0, &err);
+
+		cr_expect_null(driver, "%s: it cannot be opened", faults[i]);
+		sp_driver_unref(driver);
+	}
+}
+
 /* A driver that has a sandbox, and what its exec answers. */
 static int exec_bad(struct sp_driver *driver, struct sp_error *err)
 {

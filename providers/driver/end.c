@@ -18,6 +18,8 @@
 
 /* Walks until none is left; a process that a signal cannot end (in the kernel) must not hold us. */
 #define MAX_WALKS 200
+/* Of the kernel's flags of a process: it is on its way out. */
+#define PF_EXITING 4
 /* Longest environment in which the mark is looked for. */
 #define ENVIRON_MAX (2 * 1024 * 1024)
 
@@ -94,8 +96,16 @@ static bool add_pid(struct pids *pids, pid_t pid)
 	return true;
 }
 
-/* State, parent and group of a process; false when it is gone. */
-static bool read_stat(pid_t pid, char *ret_state, pid_t *ret_parent, pid_t *ret_group)
+/* What /proc tells of a process. */
+struct stat_line {
+	char state;
+	pid_t parent, group;
+	/* PF_* of the kernel. */
+	unsigned flags;
+};
+
+/* False when the process is gone. */
+static bool read_stat(pid_t pid, struct stat_line *ret)
 {
 	char path[64], text[1024], *after;
 	ssize_t n;
@@ -109,7 +119,8 @@ static bool read_stat(pid_t pid, char *ret_state, pid_t *ret_parent, pid_t *ret_
 	text[n] = '\0';
 	/* The name may hold anything, also a parenthesis. */
 	after = strrchr(text, ')');
-	return after && sscanf(after + 1, " %c %d %d", ret_state, ret_parent, ret_group) == 3;
+	return after && sscanf(after + 1, " %c %d %d %*d %*d %*d %u", &ret->state, &ret->parent,
+			       &ret->group, &ret->flags) == 4;
 }
 
 static bool has_mark(pid_t pid, const char *mark)
@@ -131,15 +142,15 @@ static bool walk(struct sp_driver *driver, struct pids *tree, bool marks)
 	bool added = false;
 
 	while (proc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent, group;
-		char state;
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct stat_line stat;
 
-		if (pid <= 1 || has_pid(tree, pid) || !read_stat(pid, &state, &parent, &group))
+		if (pid <= 1 || has_pid(tree, pid) || !read_stat(pid, &stat))
 			continue;
-		if (state == 'Z' || state == 'X')
+		if (stat.state == 'Z' || stat.state == 'X')
 			continue;
-		if (group == driver->child.pid || parent == driver->child.pid ||
-		    has_pid(tree, parent) || (marks && has_mark(pid, driver->mark)))
+		if (stat.group == driver->child.pid || stat.parent == driver->child.pid ||
+		    has_pid(tree, stat.parent) || (marks && has_mark(pid, driver->mark)))
 			added = add_pid(tree, pid) || added;
 	}
 	if (proc)
@@ -184,10 +195,18 @@ static void close_channel(struct sp_driver *driver)
 	pthread_mutex_unlock(&driver->lock);
 }
 
+bool drv_is_ending(struct sp_driver *driver)
+{
+	struct stat_line stat;
+
+	/* It leads its threads: the flag is set before the last one lets go of the descriptors. */
+	return !read_stat(driver->child.pid, &stat) || stat.flags & PF_EXITING;
+}
+
 void drv_end(struct sp_driver *driver, bool ask)
 {
 	close_channel(driver);
-	if (driver->child.pid > 0) {
+	if (driver->child.pid > 0 && !driver->child.reaped) {
 		if (!(ask && drv_await_end(driver, driver->grace_ms))) {
 			sp_child_signal(&driver->child, SIGTERM);
 			(void)drv_await_end(driver, driver->grace_ms);

@@ -172,7 +172,7 @@ static void describe_end(struct sp_driver *driver, const char *otherwise)
 	const char *within = drv_lines_left(&driver->lines) ? " in the middle of a line" : "";
 	siginfo_t info = {0};
 
-	if (driver->attached || !drv_await_end(driver, LAST_WORDS_MS) ||
+	if (driver->attached || !drv_is_ending(driver) || !drv_await_end(driver, LAST_WORDS_MS) ||
 	    waitid(P_PIDFD, (id_t)driver->child.pidfd, &info, WEXITED | WNOWAIT))
 		drv_break(driver, "%s%s", otherwise, within);
 	else if (info.si_code == CLD_EXITED)
@@ -230,67 +230,7 @@ void drv_drain_err(struct sp_driver *driver)
 
 /* ---- The loop ---- */
 
-enum { AT_WAKE, AT_GATE, AT_ERR, AT_IN, AT_PID, N_FIXED };
-
-/* What is waited for; the watches that are polled, each with a reference to its cancel. */
-struct waiting {
-	struct pollfd *fds;
-	const struct drv_watch **watches;
-	struct sp_cancel **cancels;
-	size_t n_watches, size;
-};
-
-static bool make_room(struct waiting *w, size_t n)
-{
-	if (n <= w->size)
-		return true;
-	w->fds = reallocarray(w->fds, n + N_FIXED, sizeof(*w->fds));
-	w->watches = reallocarray(w->watches, n, sizeof(*w->watches));
-	w->cancels = reallocarray(w->cancels, n, sizeof(*w->cancels));
-	w->size = n;
-	return w->fds && w->watches && w->cancels;
-}
-
-/* Called with the lock held. */
-static void collect(struct sp_driver *driver, struct waiting *w)
-{
-	size_t n = 0;
-
-	for (const struct drv_watch *at = driver->watches; at; at = at->next)
-		n += !at->fired;
-	if (!make_room(w, n ? n : 1))
-		abort();
-	w->n_watches = 0;
-	w->fds[AT_WAKE] = (struct pollfd){.fd = driver->wake, .events = POLLIN};
-	w->fds[AT_GATE] = (struct pollfd){.fd = driver->gate, .events = POLLIN};
-	w->fds[AT_ERR] = (struct pollfd){.fd = driver->err, .events = POLLIN};
-	w->fds[AT_IN] =
-	    (struct pollfd){.fd = driver->in, .events = driver->outgoing.len ? POLLOUT : 0};
-	w->fds[AT_PID] = (struct pollfd){.fd = driver->child.pidfd, .events = POLLIN};
-	for (const struct drv_watch *at = driver->watches; at; at = at->next) {
-		if (at->fired)
-			continue;
-		w->watches[w->n_watches] = at;
-		w->cancels[w->n_watches] = sp_cancel_ref(at->cancel);
-		w->fds[N_FIXED + w->n_watches++] =
-		    (struct pollfd){.fd = sp_cancel_fd(at->cancel), .events = POLLIN};
-	}
-}
-
-/* Cancels are checked without the lock: checking one may call its watchers. */
-static void look_at_watches(struct sp_driver *driver, struct waiting *w)
-{
-	for (size_t i = 0; i < w->n_watches; i++) {
-		struct sp_error why = SP_ERROR_INIT;
-
-		if (w->fds[N_FIXED + i].revents && sp_cancel_check(w->cancels[i], &why)) {
-			pthread_mutex_lock(&driver->lock);
-			drv_watch_fired(driver, w->watches[i], &why);
-			pthread_mutex_unlock(&driver->lock);
-		}
-		sp_cancel_unref(w->cancels[i]);
-	}
-}
+enum { AT_WAKE, AT_GATE, AT_FIRED, AT_ERR, AT_IN, AT_PID, N_WAITED };
 
 /* What it said before its end counts; of one that lives, what is there. */
 static void end_well_read(struct sp_driver *driver, bool has_ended, const char *how)
@@ -319,39 +259,47 @@ static void look_at_input(struct sp_driver *driver, short revents)
 					       : "closed its standard input");
 }
 
-static void handle(struct sp_driver *driver, struct waiting *w)
+static void handle(struct sp_driver *driver, const struct pollfd *fds)
 {
 	uint64_t count;
 
-	if (w->fds[AT_WAKE].revents)
+	if (fds[AT_WAKE].revents)
 		(void)!read(driver->wake, &count, sizeof(count));
-	if (w->fds[AT_ERR].revents) {
+	if (fds[AT_ERR].revents) {
 		pthread_mutex_lock(&driver->lock);
 		drv_drain_err(driver);
 		pthread_mutex_unlock(&driver->lock);
 	}
-	look_at_watches(driver, w);
-	if (w->fds[AT_GATE].revents && drv_turn_take(driver)) {
+	if (fds[AT_FIRED].revents)
+		drv_look_at_watches(driver);
+	if (fds[AT_GATE].revents && drv_turn_take(driver)) {
 		read_lines(driver);
 		drv_turn_give(driver);
-	} else if (w->fds[AT_PID].revents && !driver->broken) {
+	} else if (fds[AT_PID].revents && !driver->broken) {
 		end_well_read(driver, true, "ended");
 	}
-	if (!driver->broken && w->fds[AT_IN].revents)
-		look_at_input(driver, w->fds[AT_IN].revents);
+	if (!driver->broken && fds[AT_IN].revents)
+		look_at_input(driver, fds[AT_IN].revents);
 }
 
-/* True when the loop is over. */
-static bool is_over(struct sp_driver *driver, struct waiting *w)
+/* What is waited for next. False when the loop is over. */
+static bool collect(struct sp_driver *driver, struct pollfd *fds)
 {
-	bool over;
+	bool goes_on;
 
 	pthread_mutex_lock(&driver->lock);
-	over = driver->broken || (driver->closing && !driver->outgoing.len);
-	if (!over)
-		collect(driver, w);
+	fds[AT_WAKE].fd = driver->wake;
+	fds[AT_GATE].fd = driver->gate;
+	fds[AT_FIRED].fd = driver->fired;
+	fds[AT_ERR].fd = driver->err;
+	fds[AT_IN].fd = driver->in;
+	fds[AT_PID].fd = driver->child.pidfd;
+	for (size_t i = 0; i < N_WAITED; i++)
+		fds[i].events = POLLIN;
+	fds[AT_IN].events = driver->outgoing.len ? POLLOUT : 0;
+	goes_on = !driver->broken && !(driver->closing && !driver->outgoing.len);
 	pthread_mutex_unlock(&driver->lock);
-	return over;
+	return goes_on;
 }
 
 static void check_start(struct sp_driver *driver)
@@ -363,20 +311,13 @@ static void check_start(struct sp_driver *driver)
 void *drv_io_main(void *arg)
 {
 	struct sp_driver *driver = arg;
-	struct waiting w = {.size = 0};
+	struct pollfd fds[N_WAITED];
 
-	while (!is_over(driver, &w)) {
-		uint64_t deadline = driver->start_deadline;
-
-		if (poll(w.fds, N_FIXED + w.n_watches, sp_until_ms(deadline)) < 0)
-			for (size_t i = 0; i < N_FIXED + w.n_watches; i++)
-				w.fds[i].revents = 0;
-		handle(driver, &w);
+	while (collect(driver, fds)) {
+		if (poll(fds, N_WAITED, sp_until_ms(driver->start_deadline)) >= 0)
+			handle(driver, fds);
 		check_start(driver);
 	}
-	free(w.fds);
-	free(w.watches);
-	free(w.cancels);
 	/* Nobody reads any more: the output is closed now. */
 	drv_turn_insist(driver);
 	drv_end(driver, !driver->broken);

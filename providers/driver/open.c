@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -335,6 +336,7 @@ static void free_driver(struct sp_driver *driver)
 	sp_buf_done(&driver->tail);
 	sp_close(driver->wake);
 	sp_close(driver->gate);
+	sp_close(driver->fired);
 	free(driver->provider_name);
 	free(driver->memory_dir);
 	drv_trace_close(driver->trace);
@@ -362,6 +364,7 @@ static struct sp_driver *new_driver(const struct sp_driver_options *options)
 	driver->store = (struct sp_store_capabilities)SP_STORE_CAPABILITIES_INIT;
 	driver->lock_caps = (struct sp_lock_capabilities)SP_LOCK_CAPABILITIES_INIT;
 	driver->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	driver->fired = epoll_create1(EPOLL_CLOEXEC);
 	return driver;
 }
 
@@ -383,8 +386,7 @@ static void explain(struct sp_driver *driver, struct sp_error *err)
 static int launch(struct sp_driver *driver, const struct sp_driver_options *options,
 		  struct sp_error *err)
 {
-	int rc =
-	    options->trace_path ? drv_trace_open(options->trace_path, &driver->trace, err) : 0;
+	int rc = options->trace_path ? drv_trace_open(options->trace_path, &driver->trace, err) : 0;
 
 	if (!rc)
 		rc = drv_start(driver, options, err);
