@@ -269,12 +269,25 @@ void journal_place_fifo(struct sp_case *t)
 	check_no_journal(&s, "a FIFO at the journal's name");
 }
 
+/* Whether the journal's commands come by the relay; otherwise the case is a skip. */
+static bool comes_by(struct scene *s, struct relay *relay)
+{
+	enum sp_journal_state state;
+	struct sp_error err = SP_ERROR_INIT;
+	int code;
+
+	(void)s->journal->ops->probe(s->journal->self, &relay->sandbox, s->run, &s->options, &state,
+				     &code, &err);
+	return relay_used(relay);
+}
+
 /* Permissions do not bind root: there the journal's commands run as somebody else. */
 void journal_place_unreadable(struct sp_case *t)
 {
 	struct scene s SCENE = SCENE_INIT;
 	struct relay relay RELAY = RELAY_INIT;
 	const char *user;
+	bool is_root;
 
 	SP_REQUIRE(scene_open(t, &s) && scene_write(&s, "one\n%s\n", journal_mark(t, s.run, 0)));
 	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "chmod 711 %s %s && chmod 000 %s", s.place.dir, s.dir,
@@ -282,8 +295,9 @@ void journal_place_unreadable(struct sp_case *t)
 	user = sp_sh_out(t, s.sandbox, "id -u");
 	SP_REQUIRE(user != NULL);
 	relay_open(t, s.sandbox, &relay_in_shell, &relay);
-	relay.arg =
-		strcmp(user, "0") ? "sh" : "setpriv --reuid=65534 --regid=65534 --clear-groups sh";
+	is_root = !strcmp(user, "0");
+	relay.arg = is_root ? "setpriv --reuid=65534 --regid=65534 --clear-groups sh" : "sh";
+	SP_REQUIRE(!is_root || comes_by(&s, &relay));
 	s.sandbox = &relay.sandbox;
 	check_no_journal(&s, "a journal that may not be read");
 	s.sandbox = relay.inner;
