@@ -74,7 +74,8 @@ struct prove_defect {
 	unsigned stacks[4], n_stacks, turn;
 	/* Why a run did not work, or NULL. */
 	char *trouble;
-	uint64_t ns;
+	/* Time of its runs, and processor time of everything in them. */
+	uint64_t ns, cpu_ns;
 	bool done;
 	enum prove_status status;
 };
@@ -113,6 +114,8 @@ struct prove {
 	/* Defects up to here were told. */
 	size_t told;
 	uint64_t begun;
+	/* Processor time of all runs. */
+	uint64_t cpu_ns;
 	bool interrupted;
 };
 

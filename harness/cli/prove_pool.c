@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 #include <base/cleanup.h>
@@ -36,7 +37,8 @@ struct job {
 	struct sp_child child;
 	struct cli_list argv;
 	char *results, *log;
-	uint64_t begun;
+	/* Processor time counts when it has ended. */
+	uint64_t begun, cpu_ns;
 };
 
 /* Everything that waits or runs. */
@@ -262,6 +264,7 @@ static void ended(struct pool *pool, struct job *job)
 		prove_take_healthy(job->healthy, &results, trouble);
 	} else {
 		job->defect->ns += sp_now() - job->begun;
+		job->defect->cpu_ns += job->cpu_ns;
 		prove_take(pool->prove, job->defect, &results, trouble);
 		if (prove_goes_on(job->defect))
 			pool->again[pool->n_again++] = job->defect;
@@ -273,13 +276,36 @@ static void ended(struct pool *pool, struct job *job)
 	(void)sp_remove_tree(job->log);
 }
 
+/* Processor time of all children that were waited for, and of theirs. */
+static uint64_t children_ns(void)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_CHILDREN, &used))
+		return 0;
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SP_SECOND +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/* Waits for a run that has ended; false when that did not work. */
+static bool wait_for(struct pool *pool, struct job *job)
+{
+	uint64_t before = children_ns();
+
+	if (sp_child_wait(&job->child, NULL, NULL))
+		return false;
+	job->cpu_ns = children_ns() - before;
+	pool->prove->cpu_ns += job->cpu_ns;
+	return true;
+}
+
 static void reap(struct pool *pool, const struct pollfd *fds)
 {
 	/* From the end: the last one takes the place of one that goes. */
 	for (size_t i = pool->n_running; i-- > 0;) {
 		struct job *job = &pool->running[i];
 
-		if (!fds[i].revents || sp_child_wait(&job->child, NULL, NULL))
+		if (!fds[i].revents || !wait_for(pool, job))
 			continue;
 		if (!pool->prove->interrupted)
 			ended(pool, job);

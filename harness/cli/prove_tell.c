@@ -218,8 +218,9 @@ static void add_defect(struct sp_buf *out, const struct prove_defect *defect)
 	add_words(out, "others", defect->others);
 	sp_buf_adds(out, ", ");
 	add_text(out, "control", defect->cases[defect->n_cases - 1].id);
-	sp_buf_addf(out, ", \"duration_ms\": %llu}",
-		    (unsigned long long)(defect->ns / SP_MS));
+	sp_buf_addf(out, ", \"duration_ms\": %llu, \"cpu_ms\": %llu}",
+		    (unsigned long long)(defect->ns / SP_MS),
+		    (unsigned long long)(defect->cpu_ns / SP_MS));
 }
 
 static void add_healthy_json(struct sp_buf *out, const struct prove *prove,

@@ -138,9 +138,21 @@ void journal_attach_late(struct sp_case *t)
 	SP_CHECK_INT(t, 1, a.records.asked, "questions to the records, however long it takes");
 }
 
+/* The call's cancel has the case's limit; that it polls on ends it before. */
+static int run_bounded(void *arg, struct sp_cancel *cancel, struct sp_call_result *result)
+{
+	struct attaching *a = arg;
+
+	a->s.options.cancel = cancel;
+	relay_bound(&a->relay, cancel);
+	return run_attach(a, cancel, result);
+}
+
 void journal_attach_bounded(struct sp_case *t)
 {
 	struct attaching a ATTACHING = ATTACHING_INIT;
+	struct sp_call *call SP_CALL = NULL;
+	struct sp_call_result *result;
 	struct record row;
 	int rc;
 
@@ -149,8 +161,12 @@ void journal_attach_bounded(struct sp_case *t)
 	row = (struct record){ a.s.run, SP_RECORD_ABSENT, SP_UNAVAILABLE };
 	a.records.rows = &row;
 	a.records.len = 1;
+	/* Far less than so many commands take. */
 	a.s.options.first_byte_ms = 7;
-	rc = attach(&a);
+	call = sp_call_start(t, run_bounded, &a);
+	result = sp_call_join(call);
+	SP_REQUIRE(result != NULL);
+	rc = result->rc;
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_TIMED_OUT, rc, &a.err,
 				 "waiting for a journal that never comes"));
 	SP_CHECK(t, strstr(a.err.message, "7 ms"), "the message names the bound: %s",

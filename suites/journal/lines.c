@@ -143,6 +143,7 @@ static void ceiling(struct sp_case *t, enum sp_journal_strategy strategy)
 	SP_REQUIRE(reader_open(&s, &r, 0, strategy));
 	SP_REQUIRE(reader_take(&r, line, CEILING, CEILING + 1, SP_HERE,
 			       "a line of exactly the ceiling"));
+	r.settled = true;
 	result = reader_next(&r);
 	SP_REQUIRE(result && SP_CHECK_CODE(t, SP_PROTOCOL, result->rc, &result->err,
 					   "a line of one byte more than the ceiling"));

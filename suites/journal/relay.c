@@ -112,12 +112,24 @@ static const char *sandbox_root(void *self)
 	return sp_sandbox_workspace_root(((struct relay *)self)->inner);
 }
 
+/* The last command that a bounded reader may send ends it. */
+static void spend_patience(struct relay *relay)
+{
+	unsigned left = atomic_load(&relay->execs_left);
+
+	while (left && !atomic_compare_exchange_weak(&relay->execs_left, &left, left - 1))
+		;
+	if (left == 1)
+		sp_cancel_abort(relay->bound, "the journal polled on instead of answering");
+}
+
 static int sandbox_exec(void *self, const struct sp_exec_options *options,
 			struct sp_exec_result *ret_result, struct sp_error *err)
 {
 	struct relay *relay = self;
 
 	atomic_fetch_add(&relay->execs, 1);
+	spend_patience(relay);
 	if (relay->hooks && relay->hooks->exec)
 		return relay->hooks->exec(relay, options, ret_result, err);
 	return sp_sandbox_exec(relay->inner, options, ret_result, err);
@@ -162,6 +174,16 @@ void relay_open(struct sp_case *t, struct sp_sandbox *inner, const struct relay_
 	relay->sandbox = (struct sp_sandbox){ &sandbox_ops, relay };
 }
 
+void relay_bound(struct relay *relay, struct sp_cancel *cancel)
+{
+	struct sp_cancel *before = relay->bound;
+
+	/* Nothing is sent meanwhile: no call is pending. */
+	relay->bound = sp_cancel_ref(cancel);
+	sp_cancel_unref(before);
+	atomic_store(&relay->execs_left, RELAY_PATIENCE);
+}
+
 bool relay_used(struct relay *relay)
 {
 	if (atomic_load(&relay->execs) || atomic_load(&relay->spawns))
@@ -204,6 +226,7 @@ void relay_done(struct relay *relay)
 		free(process);
 	}
 	pthread_mutex_destroy(&relay->lock);
+	relay->bound = sp_cancel_unref(relay->bound);
 	relay->t = NULL;
 }
 

@@ -53,6 +53,9 @@ struct relay {
 	struct relay_process *processes;
 	atomic_uint execs;
 	atomic_uint spawns;
+	/* See relay_bound(). */
+	struct sp_cancel *bound;
+	atomic_uint execs_left;
 	/* The hook's own. */
 	atomic_int count;
 	const void *arg;
@@ -69,11 +72,19 @@ extern const struct relay_hooks relay_in_shell;
 /* struct relay relay RELAY = RELAY_INIT; declare it before the readers that use it. */
 #define RELAY SP_CLEANUP(relay_done)
 
+/* Commands after which a journal that should have spoken has had every chance to. */
+#define RELAY_PATIENCE 40
+
 /* Puts the relay before `inner`. `hooks` may be NULL. */
 void relay_open(struct sp_case *t, struct sp_sandbox *inner, const struct relay_hooks *hooks,
 		struct relay *relay);
 /* False, and the case is a skip, when the journal never came by here. */
 bool relay_used(struct relay *relay);
+/*
+ * Aborts `cancel`, a reference of which is kept, once the journal has sent RELAY_PATIENCE more
+ * commands: one that polls on where it should have spoken is shown by its polls, not by a limit.
+ */
+void relay_bound(struct relay *relay, struct sp_cancel *cancel);
 /* Waits until every command spawned here has ended. False after a recorded failure at `where`. */
 bool relay_check_ended(struct relay *relay, struct sp_where where, const char *what);
 /* See RELAY: ends what is left. */

@@ -237,7 +237,8 @@ bool reader_open(struct scene *s, struct reader *r, uint64_t from,
 	/* A live back end counts every poll. */
 	if (strategy == SP_JOURNAL_POLL && !sp_case_subject(s->t)->control.ops && !options.poll_ms)
 		options.poll_ms = POLL_COUNTED_MS;
-	return reader_open_with(s, r, s->sandbox, from, &options);
+	relay_open(s->t, s->sandbox, NULL, &r->relay);
+	return reader_open_with(s, r, &r->relay.sandbox, from, &options);
 }
 
 static void abort_reader(void *arg)
@@ -263,6 +264,8 @@ struct sp_call *reader_ask(struct reader *r)
 	sp_call_done(&r->pending);
 	sp_journal_line_done(&r->line);
 	r->end = false;
+	if (r->settled && r->relay.t)
+		relay_bound(&r->relay, r->cancel);
 	r->pending = sp_call_start(r->s->t, run_next, r);
 	return r->pending;
 }
@@ -390,12 +393,22 @@ int reader_first(struct scene *s, struct reader *r, struct sp_sandbox *sandbox, 
 	r->s = s;
 	r->cancel = scene_cancel(s->t);
 	first.options.cancel = r->cancel;
+	if (r->cancel && r->relay.t)
+		relay_bound(&r->relay, r->cancel);
 	call = r->cancel ? sp_call_start(s->t, run_first, &first) : NULL;
 	result = sp_call_join(call);
 	if (!result)
 		return sp_error_set(err, SP_INTERNAL, "no thread for a reader");
 	*err = result->err;
 	return result->rc;
+}
+
+int reader_first_refused(struct scene *s, struct reader *r, struct sp_sandbox *sandbox,
+			 uint64_t from, const struct sp_journal_options *options,
+			 struct sp_error *err)
+{
+	relay_open(s->t, sandbox, NULL, &r->relay);
+	return reader_first(s, r, &r->relay.sandbox, from, options, err);
 }
 
 bool reader_check_refused(struct reader *r, int rc, const struct sp_error *err,
@@ -417,8 +430,10 @@ bool reader_check_refused(struct reader *r, int rc, const struct sp_error *err,
 
 bool reader_check_error(struct reader *r, struct sp_where where, const char *what)
 {
-	struct sp_call_result *result = reader_next(r);
+	struct sp_call_result *result;
 
+	r->settled = true;
+	result = reader_next(r);
 	return result && reader_check_refused(r, result->rc, &result->err, where, what);
 }
 
@@ -431,7 +446,7 @@ bool scene_check_refused(struct scene *s, uint64_t from, enum sp_journal_strateg
 	int rc;
 
 	options.strategy = strategy;
-	rc = reader_first(s, &r, s->sandbox, from, &options, &err);
+	rc = reader_first_refused(s, &r, s->sandbox, from, &options, &err);
 	return r.cancel && reader_check_refused(&r, rc, &err, where, what);
 }
 
@@ -442,6 +457,7 @@ void reader_done(struct reader *r)
 		r->reader.ops->close(r->reader.self);
 	r->reader = (struct sp_journal_reader)SP_JOURNAL_READER_INIT;
 	sp_journal_line_done(&r->line);
+	relay_done(&r->relay);
 	r->cancel = sp_cancel_unref(r->cancel);
 }
 
@@ -450,6 +466,7 @@ bool scene_reads(struct scene *s, enum sp_journal_strategy strategy, const void 
 {
 	struct reader r READER = READER_INIT;
 
+	r.settled = true;
 	return reader_open(s, &r, 0, strategy) &&
 	       reader_take_all(&r, content, len, 0, code, where, what);
 }

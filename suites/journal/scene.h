@@ -109,6 +109,13 @@ void producer_done(struct producer *p);
  * limit. */
 struct reader {
 	struct scene *s;
+	/* Before what it reads through where its polls are counted. */
+	struct relay relay;
+	/*
+	 * Nothing is written any more, so that every answer is there already: a reader that polls
+	 * on is aborted, see relay_bound().
+	 */
+	bool settled;
 	struct sp_journal_reader reader;
 	struct sp_cancel *cancel;
 	/* What the pending take() gets. */
@@ -119,7 +126,8 @@ struct reader {
 
 #define READER_INIT                                                                                \
 	{                                                                                          \
-		.reader = SP_JOURNAL_READER_INIT, .line = SP_JOURNAL_LINE_INIT                     \
+		.relay = RELAY_INIT, .reader = SP_JOURNAL_READER_INIT,                             \
+		.line = SP_JOURNAL_LINE_INIT                                                       \
 	}
 /* struct reader r READER = READER_INIT; declare it after what it reads from. */
 #define READER SP_CLEANUP(reader_done)
@@ -159,10 +167,17 @@ bool reader_take_all(struct reader *r, const void *content, size_t len, uint64_t
  */
 int reader_first(struct scene *s, struct reader *r, struct sp_sandbox *sandbox, uint64_t from,
 		 const struct sp_journal_options *options, struct sp_error *err);
+/*
+ * Same where that answer must be an error at once: a reader that polls on is aborted, see
+ * relay_bound().
+ */
+int reader_first_refused(struct scene *s, struct reader *r, struct sp_sandbox *sandbox,
+			 uint64_t from, const struct sp_journal_options *options,
+			 struct sp_error *err);
 /* An answer must be an error that is neither an abort nor a deadline; what came instead is told. */
 bool reader_check_refused(struct reader *r, int rc, const struct sp_error *err,
 			  struct sp_where where, const char *what);
-/* The next answer must be such an error. */
+/* The next answer must be such an error; the reader is settled from then on. */
 bool reader_check_error(struct reader *r, struct sp_where where, const char *what);
 /* A new reader from `from` must be refused so, at once or with its first answer; it reads through
  * s->sandbox. */
@@ -171,7 +186,7 @@ bool scene_check_refused(struct scene *s, uint64_t from, enum sp_journal_strateg
 /* Ends it and frees what it holds; also for READER. */
 void reader_done(struct reader *r);
 
-/* A reader from 0 gives exactly this content and then the exit. */
+/* A reader from 0 of a run that has ended gives exactly this content and then the exit. */
 bool scene_reads(struct scene *s, enum sp_journal_strategy strategy, const void *content,
 		 size_t len, int code, struct sp_where where, const char *what);
 

@@ -36,7 +36,7 @@ static void failing(struct sp_case *t, const struct relay_hooks *hooks, const ch
 	relay_open(t, s.sandbox, hooks, &relay);
 	options = s.options;
 	options.strategy = SP_JOURNAL_POLL;
-	rc = reader_first(&s, &r, &relay.sandbox, 0, &options, &err);
+	rc = reader_first_refused(&s, &r, &relay.sandbox, 0, &options, &err);
 	SP_REQUIRE(r.cancel && relay_used(&relay) &&
 		   reader_check_refused(&r, rc, &err, SP_HERE, what));
 	rc = s.journal->ops->probe(s.journal->self, &relay.sandbox, s.run, &s.options, &state,
@@ -146,6 +146,7 @@ void journal_trouble_cut_frame(struct sp_case *t)
 		options = s.options;
 		options.strategy = SP_JOURNAL_POLL;
 		SP_REQUIRE(reader_open_with(&s, &r, &relay.sandbox, 0, &options));
+		relay_bound(&relay, r.cancel);
 		while (n < SP_COUNT(lines) && (result = reader_next(&r)) && result->rc == 0 &&
 		       !r.end) {
 			SP_REQUIRE(SP_CHECK_BYTES(t, lines[n], strlen(lines[n]), r.line.text.data,
