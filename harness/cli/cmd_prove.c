@@ -2,10 +2,13 @@
 #include <cli/cli.h>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <base/cleanup.h>
@@ -43,31 +46,65 @@ static unsigned default_jobs(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 2 : 2 * (unsigned)CPU_COUNT(&set);
 }
 
+#define DIR_PREFIX "sandproof-prove-"
+#define MEMORY_ROOT "/dev/shm"
+/* More than all runs that go on at once have ever filled. */
+#define MEMORY_ROOM (UINT64_C(2) * 1024 * 1024 * 1024)
+
+/*
+ * Sandboxes of a second's life cost less in memory than on a disk. An ordinary user's need
+ * extended attributes there, which not every kernel has.
+ */
+static bool memory_will_do(void)
+{
+	struct statfs fs;
+
+	return !geteuid() && !getenv("TMPDIR") && !statfs(MEMORY_ROOT, &fs) &&
+	       fs.f_type == TMPFS_MAGIC && !(fs.f_flags & (ST_RDONLY | ST_NOEXEC)) &&
+	       (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= MEMORY_ROOM;
+}
+
+static int open_dir(struct prove *prove, struct sp_error *err)
+{
+	char *path SP_FREE = NULL;
+
+	if (!memory_will_do())
+		return sp_tmp_dir(DIR_PREFIX, &prove->dir, err);
+	path = strdup(MEMORY_ROOT "/" DIR_PREFIX "XXXXXX");
+	if (!path || !mkdtemp(path))
+		return sp_tmp_dir(DIR_PREFIX, &prove->dir, err);
+	prove->dir = SP_TAKE(path);
+	return 0;
+}
+
 /* Runs keep their last results and ledgers to themselves, so that ours stay what they were. */
-static int own_state(struct prove *prove, struct sp_error *err)
+static int own_env(struct prove *prove, struct sp_error *err)
 {
 	size_t n = 0, at = 0;
 
 	while (environ[n])
 		n++;
-	prove->env = calloc(n + 2, sizeof(*prove->env));
-	if (!prove->env || asprintf(&prove->state, "XDG_STATE_HOME=%s/state", prove->dir) < 0) {
+	prove->env = calloc(n + 3, sizeof(*prove->env));
+	if (asprintf(&prove->state, "XDG_STATE_HOME=%s/state", prove->dir) < 0)
 		prove->state = NULL;
+	if (asprintf(&prove->tmp, "TMPDIR=%s", prove->dir) < 0)
+		prove->tmp = NULL;
+	if (!prove->env || !prove->state || !prove->tmp)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
-	}
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "XDG_STATE_HOME=", 15))
+		if (strncmp(environ[i], "XDG_STATE_HOME=", 15) && strncmp(environ[i], "TMPDIR=", 7))
 			prove->env[at++] = environ[i];
-	prove->env[at] = prove->state;
+	prove->env[at++] = prove->state;
+	prove->env[at] = prove->tmp;
 	return 0;
 }
 
 static int open_prove(struct prove *prove, struct sp_error *err)
 {
-	int rc = sp_tmp_dir("sandproof-prove-", &prove->dir, err);
+	int rc = open_dir(prove, err);
 
 	if (!rc)
-		rc = own_state(prove, err);
+		rc = own_env(prove, err);
 	if (rc)
 		return rc;
 	prove->self_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -103,6 +140,7 @@ static void close_prove(struct prove *prove)
 	free(prove->healthy);
 	free(prove->env);
 	free(prove->state);
+	free(prove->tmp);
 	(void)sp_close(prove->self_fd);
 	if (prove->dir)
 		(void)sp_remove_tree(prove->dir);

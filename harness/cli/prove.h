@@ -106,9 +106,9 @@ struct prove {
 	unsigned jobs;
 	/* Private folder of this command. */
 	char *dir;
-	/* Environment of the runs: ours, with a state folder of its own. */
+	/* Environment of the runs: ours, with state and temporary files of its own. */
 	const char **env;
-	char *state;
+	char *state, *tmp;
 	/* This program, for children. */
 	int self_fd;
 	/* Defects up to here were told. */
@@ -125,6 +125,8 @@ struct prove {
 int prove_plan(struct prove *prove, struct sp_error *err);
 /* Adds a case to the late healthy run of a stack, where there is one. */
 void prove_plan_late(struct prove *prove, unsigned stack, const char *id);
+/* True for a fault of which a limit may be what ends a case: one that nothing comes after. */
+bool prove_may_wait(const struct prove_defect *defect);
 /* Ids of cases that no fault names, joined by spaces; malloc'ed, "" for none, NULL: no memory. */
 char *prove_toothless(void);
 

@@ -122,6 +122,16 @@ static void plan_chain(const struct prove *prove, struct prove_defect *defect)
 	defect->n_stacks = n;
 }
 
+bool prove_may_wait(const struct prove_defect *defect)
+{
+	static const char *const suites[] = { "lock", "journal", "ensure", "kill" };
+
+	for (size_t i = 0; i < SP_COUNT(suites); i++)
+		if (in_suite(defect->fault, suites[i]))
+			return true;
+	return defect->fault->hangs;
+}
+
 /* ---- Faults ---- */
 
 /*

@@ -25,8 +25,8 @@
  * A run of some cases that goes on for this long waits for a hang to end, and leaves its place to
  * another; beyond so many times the jobs nothing is begun.
  */
-#define IDLE_NS (3 * SP_SECOND)
-#define MAX_FACTOR 4
+#define IDLE_NS (1 * SP_SECOND)
+#define MAX_FACTOR 6
 /* What a run may say in one line that is quoted. */
 #define MAX_TROUBLE 300
 
@@ -46,6 +46,8 @@ struct pool {
 	struct prove *prove;
 	struct job *running;
 	size_t n_running;
+	/* Defects in the order in which they begin. */
+	struct prove_defect **order;
 	size_t next_healthy, next_defect;
 	/* Defects that go on on another stack. */
 	struct prove_defect **again;
@@ -173,12 +175,30 @@ static bool take_next(struct pool *pool, struct job *job)
 	*job = (struct job){ .child = SP_CHILD_INIT };
 	if (pool->n_again)
 		job->defect = pool->again[--pool->n_again];
+	else if (pool->next_defect < prove->n_defects &&
+		 prove_may_wait(pool->order[pool->next_defect]))
+		job->defect = pool->order[pool->next_defect++];
 	else if ((job->healthy = next_healthy(pool)))
-		/* The long ones first, so that no core waits for them at the end. */
 		return true;
 	else if (pool->next_defect < prove->n_defects)
-		job->defect = &prove->defects[pool->next_defect++];
+		job->defect = pool->order[pool->next_defect++];
 	return job->defect || job->healthy;
+}
+
+/* Those that may wait go first, so that no core waits for them at the end. */
+static int order_defects(struct pool *pool)
+{
+	struct prove *prove = pool->prove;
+	size_t at = 0;
+
+	pool->order = calloc(prove->n_defects + 1, sizeof(struct prove_defect *));
+	if (!pool->order)
+		return SP_INTERNAL;
+	for (int waits = 1; waits >= 0; waits--)
+		for (size_t i = 0; i < prove->n_defects; i++)
+			if (prove_may_wait(&prove->defects[i]) == waits)
+				pool->order[at++] = &prove->defects[i];
+	return 0;
 }
 
 /* Runs that are taken to compute. */
@@ -367,7 +387,7 @@ int prove_pool(struct prove *prove, struct sp_error *err)
 	pool.signals = signalfd(-1, &set, SFD_CLOEXEC);
 	pool.running = calloc(MAX_FACTOR * (size_t)prove->jobs, sizeof(*pool.running));
 	pool.again = calloc(prove->n_defects + 1, sizeof(*pool.again));
-	if (pool.signals < 0 || !pool.running || !pool.again)
+	if (pool.signals < 0 || !pool.running || !pool.again || order_defects(&pool))
 		rc = sp_error_set(err, SP_INTERNAL, "out of memory or descriptors");
 	if (!rc)
 		rc = loop(&pool, err);
@@ -375,6 +395,7 @@ int prove_pool(struct prove *prove, struct sp_error *err)
 		job_done(&pool.running[i]);
 	free(pool.running);
 	free(pool.again);
+	free(pool.order);
 	(void)sp_close(pool.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return rc;

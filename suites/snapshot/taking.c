@@ -10,8 +10,8 @@
 /* One line of everything below "tree": kinds, modes, links, sizes, names, and the content of files.
  */
 #define MANIFEST                                                                                   \
-	"cd tree && { find . -printf '%%P %%y %%m %%l\\\\0' | LC_ALL=C sort -z; "                  \
-	"find . -type f -printf '%%P %%n\\\\0' | LC_ALL=C sort -z; "                               \
+	"cd tree && { find . -printf '%%P %%y %%m %%l\\0' | LC_ALL=C sort -z; "                    \
+	"find . -type f -printf '%%P %%n\\0' | LC_ALL=C sort -z; "                                 \
 	"find . -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum; } | cksum"
 
 void snap_take_round_trip(struct sp_case *t)
