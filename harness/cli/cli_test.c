@@ -46,7 +46,7 @@ static char *last_line(const char *text)
 }
 
 static const struct {
-	const char *words[10];
+	const char *words[12];
 	int code;
 	/* What standard error says; NULL: standard output says `out`. */
 	const char *err, *out;
@@ -87,7 +87,40 @@ static const struct {
 	{ { "run", "--provider", "bsh" }, 2, "the nearest: bash", NULL },
 	{ { "run", "--provider", "driver:/nowhere/driver" }, 3, NULL, "cannot be opened" },
 	{ { "run", "--suite", "kil" }, 2, "the nearest: kill", NULL },
-	{ { "run", "--suite", "platform", "--provider", "local" }, 2, "no suite matches", NULL },
+	/* What is there, but of a subject that this run has not. */
+	{ { "run", "--suite", "platform", "--provider", "local" }, 2,
+	  "the suite platform needs a provider with a platform", NULL },
+	{ { "run", "--store", "memory", "--case", "exec.*" }, 2,
+	  "nothing of this run matches --case \"exec.*\": the suite exec needs a provider", NULL },
+	{ { "run", "--provider", "local", "--case", "ensure:N1" }, 2,
+	  "the suite ensure needs a store; name one: --store", NULL },
+	/* A suite, a case, a clause or a list where something else is asked for. */
+	{ { "list", "--case", "exec" }, 2, "it is a suite: --suite exec", NULL },
+	{ { "list", "--suite", "exec.*" }, 2, "it is of cases: --case 'exec.*'", NULL },
+	{ { "list", "--suite", "kill:K1" }, 2, "it is of cases: --case kill:K1", NULL },
+	{ { "list", "--case", "live-core" }, 2, "it is a tag: --tag live-core", NULL },
+	{ { "list", "--suite", "exec,fs" }, 2, "one at a time: --suite exec --suite fs", NULL },
+	{ { "run", "--case", "exec.*,fs.*" }, 2,
+	  "one at a time: --case 'exec.*' --case 'fs.*'", NULL },
+	{ { "list", "--case", "kill:K1" }, 0, NULL, "kill.shape.foreground" },
+	{ { "list", "--case", "kill:K99" }, 2, "the clauses of kill: K1, K2, ", NULL },
+	{ { "list", "--case", "exec.nosuch" }, 2, "see `sandproof list --suite exec`", NULL },
+	{ { "show", "kill:K99" }, 2, "the clauses of kill: K1, K2, ", NULL },
+	{ { "show", "exec.nosuch" }, 2, "see `sandproof list --suite exec`", NULL },
+	{ { "run", "exec" }, 2, "it is a suite: --suite exec", NULL },
+	{ { "run", "kill.shape.*" }, 2, "it is of cases: --case 'kill.shape.*'", NULL },
+	{ { "run", "local" }, 2, "it is a provider: --provider local", NULL },
+	{ { "run", "sqlite" }, 2, "it is a store: --store sqlite", NULL },
+	{ { "run", "kill-noop" }, 2, "it is a fault: --defect kill-noop", NULL },
+	{ { "prove", "kill-noop" }, 2, "it is a fault: --defect kill-noop", NULL },
+	{ { "list", "kill" }, 2, "it is a suite: --suite kill", NULL },
+	/* A subject that nothing of the run is about. */
+	{ { "run", "--provider", "local", "--store", "memory", "--case",
+	    "exec.code.passes-through" }, 0,
+	  "note: no case that was asked for is about store memory", NULL },
+	{ { "run", "--provider", "local", "--store", "memory", "--lock", "memory", "--case",
+	    "store.get.whole", "--shard" , "1/1" }, 0,
+	  "note: no case that was asked for is about provider local, lock memory", NULL },
 	{ { "sweep", "now" }, 2, "one argument too many", NULL },
 	{ { "run", "--ensure", "ours" }, 2, "--suite ensure", NULL },
 	{ { "run", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },

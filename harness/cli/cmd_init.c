@@ -127,16 +127,52 @@ static int take_folder(const char *dir, struct sp_error *err)
 	return 0;
 }
 
+static bool is_mark(const char *at, const char *name, size_t len)
+{
+	return !strncmp(at + 1, name, len) && at[1 + len] == '@';
+}
+
+/* What the mark at the head of a text stands for, and its length; NULL: it is none. */
+static const char *mark_text(const char *at, const char *name, size_t *ret_len)
+{
+	static const char own[] = "NAME";
+	size_t n;
+	const struct cli_init_file *files = cli_init_files(&n);
+
+	*ret_len = strlen(own) + 2;
+	if (is_mark(at, own, strlen(own)))
+		return name;
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(files[i].target);
+
+		*ret_len = len + 2;
+		if (!strcmp(files[i].lang, "part") && is_mark(at, files[i].target, len))
+			return files[i].text;
+	}
+	return NULL;
+}
+
+/* A part is whole lines, and so is its mark: one of the two ends of line goes. */
 static void fill_in(const char *text, const char *name, struct sp_buf *out)
 {
-	static const char mark[] = "@NAME@";
+	while (*text) {
+		size_t plain = strcspn(text, "@"), len;
+		const char *stands_for;
 
-	for (const char *at = strstr(text, mark); at; at = strstr(text, mark)) {
-		sp_buf_add(out, text, (size_t)(at - text));
-		sp_buf_adds(out, name);
-		text = at + strlen(mark);
+		sp_buf_add(out, text, plain);
+		text += plain;
+		if (!*text)
+			return;
+		stands_for = mark_text(text, name, &len);
+		if (!stands_for) {
+			sp_buf_addc(out, *text++);
+			continue;
+		}
+		sp_buf_adds(out, stands_for);
+		text += len;
+		if (out->len && sp_buf_str(out)[out->len - 1] == '\n' && *text == '\n')
+			text++;
 	}
-	sp_buf_adds(out, text);
 }
 
 static int write_one(const char *dir, const char *name, const struct cli_init_file *file,

@@ -112,7 +112,10 @@ static void check_file(const char *project, const struct cli_init_file *file)
 	cr_expect_eq(stat(path, &st), 0);
 	cr_expect_eq(st.st_mode & 0111, file->mode & 0111, "%s: mode %o", path, st.st_mode);
 	cr_expect_null(strstr((char *)text.data, "@NAME@"), "%s: the name is not filled in", path);
-	if (strstr(file->text, "@NAME@"))
+	cr_expect_null(strstr((char *)text.data, "@FIND_"), "%s: a part is not filled in", path);
+	if (strstr(file->text, "@FIND_SANDPROOF@"))
+		cr_expect(strstr((char *)text.data, "\n}\ncd "), "%s: %s", path, text.data);
+	else if (strstr(file->text, "@NAME@"))
 		cr_expect(strstr((char *)text.data, "my-new-thing"), "%s: %s", path, text.data);
 	else
 		cr_expect_str_eq((char *)text.data, file->text);
@@ -160,6 +163,33 @@ Test(init, projects)
 	cr_expect_eq(written, 11);
 }
 
+/*
+ * The test script of every project, with a program that tells its words in place of ours: one that
+ * is not there is told, and one that is named from where the caller stands is found.
+ */
+Test(init, test_scripts_find_the_program)
+{
+	static const char text[] =
+		"mkdir bin lib p; "
+		"printf '#!/bin/sh\\nexit 0\\n' >bin/make; "
+		"printf '#!/bin/sh\\necho started \"$1\"\\n' >lib/sandproof; "
+		"chmod +x bin/make lib/sandproof; PATH=$PWD/bin:$PATH; "
+		"for pair in node:provider node:store node:lock python:provider python:store "
+		"python:lock c:provider c:store c:lock c:suite bash:provider; do "
+		"\"$0\" init --lang ${pair%:*} --kind ${pair#*:} p/$pair >/dev/null 2>&1 || exit 9; "
+		"SANDPROOF=lib/sandproof p/$pair/test.sh || exit 8; "
+		"SANDPROOF=lib/none p/$pair/test.sh 2>said; "
+		"[ $? = 3 ] && grep -q \"there is no $PWD/lib/none.*SANDPROOF=\" said || exit 7; "
+		"env -u SANDPROOF p/$pair/test.sh 2>said; "
+		"[ $? = 3 ] && grep -q 'there is no sandproof: put' said || exit 6; "
+		"PATH=$PWD/lib:$PATH env -u SANDPROOF p/$pair/test.sh || exit 5; done | sort | uniq -c";
+	const char *argv[] = {"env", "-C", dir, "sh", "-c", text, PROGRAM, NULL};
+	struct sp_run_result r = sp_test_run(argv);
+
+	cr_expect(r.code == 0 && strstr(r.out, "22 started run"), "%d: %s%s", r.code, r.out, r.err);
+	sp_run_result_done(&r);
+}
+
 /* A language that is told as "LANG (KIND, KIND)" has these and no others. */
 Test(init, help_tells_what_there_is)
 {
@@ -172,6 +202,8 @@ Test(init, help_tells_what_there_is)
 		const char *at, *end;
 		char *start SP_FREE = NULL;
 
+		if (!strcmp(files[f].lang, "part"))
+			continue;
 		cr_assert(asprintf(&start, "%s (", files[f].lang) > 0);
 		at = strstr(r.out, start);
 		end = at ? strchr(at, ')') : NULL;

@@ -6,6 +6,7 @@
 #include <base/cleanup.h>
 #include <cli/registry.h>
 #include <cli/select.h>
+#include <cli/suggest.h>
 #include <cli/text.h>
 
 #define OUTPUT_CEILING (64 * 1024 * 1024)
@@ -233,7 +234,7 @@ static int run_list(const struct cli_command *self, int argc, char **argv)
 	int code = 0;
 
 	if (cli_begin(self, argc, argv, &args, &words, &code)) {
-		if (cli_too_many_words(self, &words, 0))
+		if (cli_loose_word(self, &words))
 			code = SP_EXIT_USAGE;
 		else
 			code = args.faults ? list_faults(args.json) : list_selected(self, &args);

@@ -15,6 +15,7 @@
 #include <base/clock.h>
 #include <base/files.h>
 #include <cli/prove.h>
+#include <cli/suggest.h>
 
 #define O(field_, name_, value_, kind_, ...)                                                       \
 	CLI_OPTION(struct prove_args, field_, name_, value_, kind_, __VA_ARGS__)
@@ -176,7 +177,7 @@ static int run_prove(const struct cli_command *self, int argc, char **argv)
 	/* A reader that goes away must not take this process from its runs. */
 	signal(SIGPIPE, SIG_IGN);
 	if (cli_begin(self, argc, argv, &args, &words, &code))
-		code = cli_too_many_words(self, &words, 0) ? SP_EXIT_USAGE : prove_all(self, &args);
+		code = cli_loose_word(self, &words) ? SP_EXIT_USAGE : prove_all(self, &args);
 	cli_list_done(&args.defects);
 	cli_list_done(&args.stores);
 	return code;

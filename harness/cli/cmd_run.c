@@ -13,6 +13,7 @@
 #include <cli/live.h>
 #include <cli/plan.h>
 #include <cli/skip.h>
+#include <cli/suggest.h>
 #include <cli/text.h>
 
 #define O(field_, name_, value_, kind_, ...)                                                       \
@@ -386,6 +387,8 @@ static int execute(struct run *run)
 		(void)cli_fail(run->self, &err);
 		return code;
 	}
+	if (run->plan.unjudged && *run->plan.unjudged)
+		cli_say("note: no case that was asked for is about %s", run->plan.unjudged);
 	code = run_cases(run, &end, &err);
 	if (err.code)
 		cli_console_note(run->console, "error: %s", err.message);
@@ -439,7 +442,7 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 	/* A limit on the size of files is an error of a write, for the same reason. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (cli_begin(self, argc, argv, &args, &words, &code))
-		code = cli_too_many_words(self, &words, 0) ? SP_EXIT_USAGE : run_planned(&run);
+		code = cli_loose_word(self, &words) ? SP_EXIT_USAGE : run_planned(&run);
 	cli_filter_done(&args.filter);
 	cli_list_done(&args.suite_plugins);
 	cli_list_done(&args.reports);

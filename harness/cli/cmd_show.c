@@ -7,6 +7,7 @@
 #include <base/cleanup.h>
 #include <cli/registry.h>
 #include <cli/select.h>
+#include <cli/suggest.h>
 #include <cli/text.h>
 
 #define OUTPUT_CEILING (4 * 1024 * 1024)
@@ -297,14 +298,19 @@ static void add_known_names(struct cli_list *names)
 static int unknown_name(const struct cli_command *self, const char *name)
 {
 	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
+	struct sp_buf hint SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_error err = SP_ERROR_INIT;
 	char *near SP_FREE = NULL;
 
 	add_known_names(&names);
 	near = sp_nearest(name, names.items, names.len);
+	if (near && *near)
+		sp_buf_addf(&hint, "; the nearest: %s", near);
+	else
+		cli_suggest_family(name, &hint);
 	(void)sp_error_set(&err, SP_INVALID,
-			   "no case, clause, suite or fault is called \"%.80s\"%s%s", name,
-			   near && *near ? "; the nearest: " : "", near ? near : "");
+			   "no case, clause, suite or fault is called \"%.80s\"%s", name,
+			   sp_buf_str(&hint));
 	return cli_fail(self, &err);
 }
 

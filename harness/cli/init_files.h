@@ -8,6 +8,7 @@
 
 /* A file of new projects. */
 struct cli_init_file {
+	/* "part": no file of a project, but what @TARGET@ in one stands for. */
 	const char *lang;
 	/* A kind of subject, "suite", or "*" for every kind that the language has. */
 	const char *kind;

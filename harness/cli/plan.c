@@ -11,6 +11,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 #include <cli/cli.h>
+#include <cli/plan_scope.h>
 #include <cli/text.h>
 #include <redact/redact.h>
 #include <runner/baseline.h>
@@ -307,41 +308,6 @@ static bool has_subject(const struct run_plan *plan, enum sp_subject_kind kind)
 	return cli_plan_spec(plan, kind) != NULL;
 }
 
-/* Kinds of subject that a suite of this kind stands on; a lock that was named needs no store. */
-static unsigned kinds_needed(const struct run_plan *plan, enum sp_subject_kind kind)
-{
-	switch (kind) {
-	case SP_SUBJECT_LOCK:
-		return has_subject(plan, kind) ? 1u << kind : 1u << SP_SUBJECT_STORE;
-	case SP_SUBJECT_STORE:
-		return 1u << SP_SUBJECT_STORE;
-	case SP_SUBJECT_ENSURE:
-		return 1u << SP_SUBJECT_PROVIDER | 1u << SP_SUBJECT_STORE;
-	case SP_SUBJECT_PROVIDER:
-	case SP_SUBJECT_JOURNAL:
-	case SP_SUBJECT_PLATFORM:
-	case SP_SUBJECT_KIND_MAX_:
-		return 1u << SP_SUBJECT_PROVIDER;
-	}
-	return 0;
-}
-
-/* True when the subjects that a suite stands on are there. */
-static bool is_served(const struct run_plan *plan, const struct sp_suite *suite)
-{
-	unsigned needed = kinds_needed(plan, suite->subject);
-
-	for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
-		if (needed & 1u << kind && !has_subject(plan, kind))
-			return false;
-	/* Only some providers have a platform that can be reached. */
-	if (suite->subject == SP_SUBJECT_PLATFORM)
-		return !cli_spec_check(SP_SUBJECT_PLATFORM, cli_plan_provider(plan), NULL);
-	/* A store that is a plugin need not bring a lock, and then there is none to be judged. */
-	return suite->subject != SP_SUBJECT_LOCK || has_subject(plan, SP_SUBJECT_LOCK) ||
-	       cli_spec_offers(SP_SUBJECT_LOCK, cli_plan_spec(plan, SP_SUBJECT_STORE));
-}
-
 /* The default of a kind, where it is built and nothing of the kind is there. */
 static bool add_default(struct run_plan *plan, enum sp_subject_kind kind, struct checks *checks)
 {
@@ -363,7 +329,7 @@ static bool add_defaults_of_suites(const struct run_args *args, struct run_plan 
 		if (strcmp(suite->name, args->filter.suites.items[i / n]))
 			continue;
 		for (unsigned kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
-			if (kinds_needed(plan, suite->subject) & 1u << kind &&
+			if (plan_kinds_needed(plan, suite->subject) & 1u << kind &&
 			    !add_default(plan, kind, checks))
 				return false;
 	}
@@ -454,7 +420,7 @@ static bool take_suites(struct run_plan *plan, struct checks *checks)
 	if (!plan->suites)
 		return !stops(checks, sp_error_set(&checks->err, SP_INTERNAL, "out of memory"));
 	for (size_t i = 0; i < n; i++)
-		if (is_served(plan, suites[i]))
+		if (plan_serves(plan, suites[i]))
 			plan->suites[plan->n_suites++] = suites[i];
 	if (!plan->n_suites && checks->later.code == SP_OK)
 		return !stops(checks, nothing_served(&checks->err));
@@ -478,6 +444,29 @@ static bool take_last_failed(const struct run_args *args, struct run_plan *plan,
 	return true;
 }
 
+/* The kinds that were named, as bits. */
+static unsigned named_kinds(const struct run_args *args)
+{
+	return (args->provider ? 1u << SP_SUBJECT_PROVIDER : 0) |
+	       (args->store ? 1u << SP_SUBJECT_STORE : 0) |
+	       (args->lock ? 1u << SP_SUBJECT_LOCK : 0) |
+	       (args->journal ? 1u << SP_SUBJECT_JOURNAL : 0) |
+	       (args->ensure ? 1u << SP_SUBJECT_ENSURE : 0);
+}
+
+static int select_cases(const struct run_args *args, struct run_plan *plan,
+			const struct sp_filter *filter, struct sp_error *err)
+{
+	int rc = plan_check_served(plan, filter, err);
+
+	if (!rc)
+		rc = sp_select(plan->suites, plan->n_suites, filter, &plan->selection, err);
+	if (rc)
+		return rc;
+	plan->unjudged = plan_unjudged(plan, named_kinds(args), filter);
+	return plan->unjudged ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
+}
+
 static bool check_cases(const struct run_args *args, struct run_plan *plan, struct checks *checks)
 {
 	static const char *const core[] = { PROFILE_CORE };
@@ -498,8 +487,7 @@ static bool check_cases(const struct run_args *args, struct run_plan *plan, stru
 		return false;
 	if (plan->nothing_failed)
 		return true;
-	return !stops(checks, sp_select(plan->suites, plan->n_suites, &filter, &plan->selection,
-					&checks->err));
+	return !stops(checks, select_cases(args, plan, &filter, &checks->err));
 }
 
 /* ---- Faults and control ---- */
@@ -765,6 +753,7 @@ void cli_plan_done(struct run_plan *plan)
 	cli_specs_done(&plan->last_specs);
 	sp_baseline_free(plan->baseline);
 	free(plan->suites);
+	free(plan->unjudged);
 	free(plan->reports);
 	free(plan->rerun_prefix);
 	free(plan->subjects_text);

@@ -48,6 +48,8 @@ struct run_plan {
 	const struct sp_suite **suites;
 	size_t n_suites;
 	struct sp_selection selection;
+	/* Subjects that were named and that no selected case is about, in words; "": none. */
+	char *unjudged;
 	/* --last-failed found nothing that failed. */
 	bool nothing_failed;
 	struct cli_ids last_failed;

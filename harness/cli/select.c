@@ -5,6 +5,7 @@
 
 #include <base/cleanup.h>
 #include <cli/registry.h>
+#include <cli/suggest.h>
 
 /* More parts than any CI has machines. */
 #define MAX_SHARDS 10000
@@ -31,17 +32,6 @@ static int parse_shard(const char *text, struct sp_filter *filter, struct sp_err
 	return 0;
 }
 
-static bool is_suite(const char *name)
-{
-	size_t n;
-	const struct sp_suite *const *suites = cli_suites(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(suites[i]->name, name))
-			return true;
-	return false;
-}
-
 int cli_load_suites(const struct cli_list *files, struct sp_error *err)
 {
 	int rc = 0;
@@ -49,27 +39,6 @@ int cli_load_suites(const struct cli_list *files, struct sp_error *err)
 	for (size_t i = 0; !rc && i < files->len; i++)
 		rc = cli_suites_add(files->items[i], err);
 	return rc;
-}
-
-int cli_check_suites(const struct cli_list *names, struct sp_error *err)
-{
-	size_t n;
-	const struct sp_suite *const *suites = cli_suites(&n);
-
-	for (size_t i = 0; i < names->len; i++) {
-		struct cli_list known SP_CLEANUP(cli_list_done) = { NULL, 0 };
-		char *near SP_FREE = NULL;
-
-		if (is_suite(names->items[i]))
-			continue;
-		for (size_t j = 0; j < n; j++)
-			cli_list_add(&known, suites[j]->name);
-		near = sp_nearest(names->items[i], known.items, known.len);
-		return sp_error_set(err, SP_INVALID, "unknown suite \"%.80s\"%s%s", names->items[i],
-				    near && *near ? "; the nearest: " : "; see `sandproof list`",
-				    near ? near : "");
-	}
-	return 0;
 }
 
 int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_filter,
@@ -80,8 +49,12 @@ int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_fi
 		.cases = args->cases.items,   .n_cases = args->cases.len,
 		.tags = args->tags.items,     .n_tags = args->tags.len,
 	};
-	int rc = cli_check_suites(&args->suites, err);
+	int rc = cli_check_words(SP_TOPIC_SUITE, &args->suites, err);
 
+	if (!rc)
+		rc = cli_check_words(SP_TOPIC_CASE, &args->cases, err);
+	if (!rc)
+		rc = cli_check_words(SP_TOPIC_TAG, &args->tags, err);
 	if (!rc && args->shard)
 		rc = parse_shard(args->shard, &filter, err);
 	if (!rc)

@@ -20,14 +20,14 @@ void cli_filter_done(struct cli_filter_args *args);
 #define CLI_FILTER_OPTIONS(type_)                                                                  \
 	CLI_OPTION(type_, filter.suites, "suite", "S", CLI_LIST, "only this suite"),               \
 	CLI_OPTION(type_, filter.cases, "case", "GLOB", CLI_LIST,                                  \
-		   "only cases whose id matches; * is any text"),                                  \
+		   "only cases whose id matches, or clause (kill:K1); * is any text"),                                  \
 	CLI_OPTION(type_, filter.tags, "tag", "T", CLI_LIST, "only cases with this tag"),          \
 	CLI_OPTION(type_, filter.shard, "shard", "I/N", CLI_TEXT,                                  \
 		   "only the I-th of N parts (from 1)")
 
 /*
- * Fills the runner's filter (borrowed from `args`). SP_INVALID for a shard that is none;
- * suites' names are checked as below.
+ * Fills the runner's filter (borrowed from `args`). SP_INVALID for a shard that is none, and
+ * for a word that takes no case of any suite.
  */
 int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_filter,
 		    struct sp_error *err);
@@ -38,9 +38,6 @@ int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_fi
 		   "suites of your own, beside ours (see sandproof/plugin.h)")
 /* Loads them, in the order given; see cli_suites_add(). */
 int cli_load_suites(const struct cli_list *files, struct sp_error *err);
-
-/* SP_INVALID: no such suite, with the nearest; SP_UNSUPPORTED: a suite that is not built yet. */
-int cli_check_suites(const struct cli_list *names, struct sp_error *err);
 
 /* SP_INVALID: no such fault, with the nearest. */
 int cli_unknown_fault(const char *id, struct sp_error *err);

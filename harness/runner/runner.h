@@ -29,7 +29,7 @@ enum sp_exit_code {
 struct sp_filter {
 	const char *const *suites;
 	size_t n_suites;
-	/* Globs over ids and aliases ('*' matches any text). */
+	/* Globs over ids, aliases and clauses such as "kill:K1" ('*' matches any text). */
 	const char *const *cases;
 	size_t n_cases;
 	const char *const *tags;
@@ -58,10 +58,22 @@ void sp_selection_done(struct sp_selection *selection);
  * required, names and ids that are there twice (SP_INVALID).
  */
 int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struct sp_error *err);
+/* What a word of a filter is about. */
+enum sp_topic {
+	SP_TOPIC_SUITE = 0,
+	SP_TOPIC_CASE,
+	SP_TOPIC_TAG,
+};
+/* Whether a word of a filter takes a case. */
+bool sp_topic_fits(enum sp_topic topic, const char *word, const struct sp_suite *suite,
+		   const struct sp_case_def *def);
 /*
  * Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near.
  */
 char *sp_nearest(const char *word, const char *const *names, size_t n_names);
+/* The same of the names that a topic has in these suites; NULL without memory. */
+char *sp_topic_nearest(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
+		       const char *word);
 
 /* How the message of a case begins that its deadline has ended. */
 #define SP_MESSAGE_DEADLINE "the deadline of "

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/buf.h>
 #include <base/cleanup.h>
 #include <base/glob.h>
 
@@ -76,13 +77,6 @@ static int check_unique(const struct sp_name_list *ids, const char *what, struct
 	return 0;
 }
 
-/* Which names of a case a list is about. */
-enum topic {
-	TOPIC_SUITE = 0,
-	TOPIC_CASE,
-	TOPIC_TAG,
-};
-
 static const char *const topic_names[] = { "suite", "case", "tag" };
 
 static bool any_equal(const char *const *names, const char *word)
@@ -101,59 +95,79 @@ static bool any_match(const char *const *names, const char *glob)
 	return false;
 }
 
-static bool word_fits(enum topic topic, const char *word, const struct sp_suite *suite,
-		      const struct sp_case_def *def)
+/* "kill:K1"; only a word with a colon, or "k*1" would be of clauses as well. */
+static bool clause_matches(const char *glob, const struct sp_suite *suite,
+			   const struct sp_case_def *def)
+{
+	struct sp_buf clause SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	if (!strchr(glob, ':'))
+		return false;
+	sp_buf_addf(&clause, "%s:%s", suite->name, def->clause);
+	return sp_glob_match(glob, sp_buf_str(&clause));
+}
+
+bool sp_topic_fits(enum sp_topic topic, const char *word, const struct sp_suite *suite,
+		   const struct sp_case_def *def)
 {
 	switch (topic) {
-	case TOPIC_SUITE:
+	case SP_TOPIC_SUITE:
 		return !strcmp(suite->name, word);
-	case TOPIC_CASE:
-		return sp_glob_match(word, def->id) || any_match(def->aliases, word);
-	case TOPIC_TAG:
+	case SP_TOPIC_CASE:
+		return sp_glob_match(word, def->id) || any_match(def->aliases, word) ||
+		       clause_matches(word, suite, def);
+	case SP_TOPIC_TAG:
 		return any_equal(def->tags, word);
 	}
 	return false;
 }
 
-static bool list_fits(enum topic topic, const char *const *words, size_t n,
+static bool list_fits(enum sp_topic topic, const char *const *words, size_t n,
 		      const struct sp_suite *suite, const struct sp_case_def *def)
 {
 	for (size_t i = 0; i < n; i++)
-		if (word_fits(topic, words[i], suite, def))
+		if (sp_topic_fits(topic, words[i], suite, def))
 			return true;
 	return n == 0;
 }
 
 /* What a word of a topic could have been meant to be. */
-static int collect(const struct sp_suite *const *suites, size_t n_suites, enum topic topic,
+static int collect(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
 		   struct sp_name_list *ret)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n_suites; i++) {
-		if (topic == TOPIC_SUITE)
+		if (topic == SP_TOPIC_SUITE)
 			rc = sp_name_list_add(ret, suites[i]->name);
-		for (size_t c = 0; !rc && topic != TOPIC_SUITE && c < suites[i]->n_cases; c++) {
+		for (size_t c = 0; !rc && topic != SP_TOPIC_SUITE && c < suites[i]->n_cases; c++) {
 			const struct sp_case_def *def = &suites[i]->cases[c];
 
-			if (topic == TOPIC_CASE)
+			if (topic == SP_TOPIC_CASE)
 				rc = sp_name_list_add(ret, def->id);
 			rc = rc ? rc
-				: sp_name_list_add_all(ret, topic == TOPIC_CASE ? def->aliases
+				: sp_name_list_add_all(ret, topic == SP_TOPIC_CASE ? def->aliases
 										: def->tags);
 		}
 	}
 	return rc;
 }
 
-static int no_match(const struct sp_suite *const *suites, size_t n_suites, enum topic topic,
-		    const char *word, struct sp_error *err)
+char *sp_topic_nearest(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
+		       const char *word)
 {
 	struct sp_name_list names SP_CLEANUP(sp_name_list_done) = { 0 };
-	char *near SP_FREE = NULL;
 
-	if (!collect(suites, n_suites, topic, &names))
-		near = sp_nearest(word, names.names, names.len);
+	return collect(suites, n_suites, topic, &names) ?
+		       NULL :
+		       sp_nearest(word, names.names, names.len);
+}
+
+static int no_match(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
+		    const char *word, struct sp_error *err)
+{
+	char *near SP_FREE = sp_topic_nearest(suites, n_suites, topic, word);
+
 	if (near && *near)
 		return sp_error_set(err, SP_INVALID, "no %s matches \"%s\"; nearest: %s",
 				    topic_names[topic], word, near);
@@ -162,20 +176,20 @@ static int no_match(const struct sp_suite *const *suites, size_t n_suites, enum 
 }
 
 static bool word_matches_any(const struct sp_suite *const *suites, size_t n_suites,
-			     enum topic topic, const char *word)
+			     enum sp_topic topic, const char *word)
 {
 	for (size_t i = 0; i < n_suites; i++) {
 		/* A suite without cases is still a suite. */
-		if (topic == TOPIC_SUITE && !strcmp(suites[i]->name, word))
+		if (topic == SP_TOPIC_SUITE && !strcmp(suites[i]->name, word))
 			return true;
 		for (size_t c = 0; c < suites[i]->n_cases; c++)
-			if (word_fits(topic, word, suites[i], &suites[i]->cases[c]))
+			if (sp_topic_fits(topic, word, suites[i], &suites[i]->cases[c]))
 				return true;
 	}
 	return false;
 }
 
-static int check_words(const struct sp_suite *const *suites, size_t n_suites, enum topic topic,
+static int check_words(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
 		       const char *const *words, size_t n, struct sp_error *err)
 {
 	for (size_t i = 0; i < n; i++)
@@ -203,9 +217,9 @@ static bool in_shard(const struct sp_filter *filter, const struct sp_case_def *d
 static bool selected(const struct sp_filter *filter, const struct sp_suite *suite,
 		     const struct sp_case_def *def)
 {
-	return list_fits(TOPIC_SUITE, filter->suites, filter->n_suites, suite, def) &&
-	       list_fits(TOPIC_CASE, filter->cases, filter->n_cases, suite, def) &&
-	       list_fits(TOPIC_TAG, filter->tags, filter->n_tags, suite, def);
+	return list_fits(SP_TOPIC_SUITE, filter->suites, filter->n_suites, suite, def) &&
+	       list_fits(SP_TOPIC_CASE, filter->cases, filter->n_cases, suite, def) &&
+	       list_fits(SP_TOPIC_TAG, filter->tags, filter->n_tags, suite, def);
 }
 
 int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struct sp_error *err)
@@ -218,8 +232,8 @@ int sp_suites_check(const struct sp_suite *const *suites, size_t n_suites, struc
 		rc = check_suite(suites[i], err);
 	if (rc)
 		return rc;
-	if (collect(suites, n_suites, TOPIC_SUITE, &names) ||
-	    collect(suites, n_suites, TOPIC_CASE, &ids))
+	if (collect(suites, n_suites, SP_TOPIC_SUITE, &names) ||
+	    collect(suites, n_suites, SP_TOPIC_CASE, &ids))
 		return sp_error_set(err, SP_INTERNAL, "no memory");
 	rc = check_unique(&ids, "case id", err);
 	return rc ? rc : check_unique(&names, "suite name", err);
@@ -236,12 +250,12 @@ static int check_input(const struct sp_suite *const *suites, size_t n_suites,
 				    filter->n_shards);
 	rc = sp_suites_check(suites, n_suites, err);
 	if (!rc)
-		rc = check_words(suites, n_suites, TOPIC_SUITE, filter->suites, filter->n_suites,
+		rc = check_words(suites, n_suites, SP_TOPIC_SUITE, filter->suites, filter->n_suites,
 				 err);
 	if (!rc)
-		rc = check_words(suites, n_suites, TOPIC_CASE, filter->cases, filter->n_cases, err);
+		rc = check_words(suites, n_suites, SP_TOPIC_CASE, filter->cases, filter->n_cases, err);
 	if (!rc)
-		rc = check_words(suites, n_suites, TOPIC_TAG, filter->tags, filter->n_tags, err);
+		rc = check_words(suites, n_suites, SP_TOPIC_TAG, filter->tags, filter->n_tags, err);
 	return rc;
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Judges store.mjs; further words go to `sandproof run`, such as --case 'GLOB' or --baseline known.baseline.
 set -eu
+@FIND_SANDPROOF@
 cd "$(dirname "$0")"
 mkdir -p out
-exec "${SANDPROOF:-sandproof}" run --store 'driver:node sandproof-driver/sandproof-driver.mjs store ./store.mjs ToyStore' \
+exec "$sandproof" run --store 'driver:node sandproof-driver/sandproof-driver.mjs store ./store.mjs ToyStore' \
 	--suite store --results out/results.ndjson "$@"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Judges store.py; further words go to `sandproof run`, such as --case 'GLOB' or --baseline known.baseline.
 set -eu
+@FIND_SANDPROOF@
 cd "$(dirname "$0")"
 mkdir -p out
-exec "${SANDPROOF:-sandproof}" run --store 'driver:python3 driver.py' --suite store --results out/results.ndjson "$@"
+exec "$sandproof" run --store 'driver:python3 driver.py' --suite store --results out/results.ndjson "$@"
