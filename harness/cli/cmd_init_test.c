@@ -177,12 +177,11 @@ Test(init, test_scripts_find_the_program)
 		"for pair in node:provider node:store node:lock python:provider python:store "
 		"python:lock c:provider c:store c:lock c:suite bash:provider; do "
 		"\"$0\" init --lang ${pair%:*} --kind ${pair#*:} p/$pair >/dev/null 2>&1 || exit 9; "
-		"SANDPROOF=lib/sandproof p/$pair/test.sh || exit 8; "
-		"SANDPROOF=lib/none p/$pair/test.sh 2>said; "
-		"[ $? = 3 ] && grep -q \"there is no $PWD/lib/none.*SANDPROOF=\" said || exit 7; "
-		"env -u SANDPROOF p/$pair/test.sh 2>said; "
-		"[ $? = 3 ] && grep -q 'there is no sandproof: put' said || exit 6; "
-		"PATH=$PWD/lib:$PATH env -u SANDPROOF p/$pair/test.sh || exit 5; done | sort | uniq -c";
+		"run=p/$pair/test.sh; unset SANDPROOF; SANDPROOF=lib/sandproof $run || exit 8; "
+		"SANDPROOF=lib/none $run 2>said; "
+		"[ $? = 3 ] && grep -q \"there is no $PWD/lib/none: put\" said || exit 7; "
+		"$run 2>said; [ $? = 3 ] && grep -q 'is no sandproof: put' said || exit 6; "
+		"PATH=$PWD/lib:$PATH $run || exit 5; done | sort | uniq -c";
 	const char *argv[] = {"env", "-C", dir, "sh", "-c", text, PROGRAM, NULL};
 	struct sp_run_result r = sp_test_run(argv);
 

@@ -20,7 +20,7 @@ void cli_filter_done(struct cli_filter_args *args);
 #define CLI_FILTER_OPTIONS(type_)                                                                  \
 	CLI_OPTION(type_, filter.suites, "suite", "S", CLI_LIST, "only this suite"),               \
 	CLI_OPTION(type_, filter.cases, "case", "GLOB", CLI_LIST,                                  \
-		   "only cases whose id matches, or clause (kill:K1); * is any text"),                                  \
+		   "only cases whose id or clause (kill:K1) matches; * is any text"),              \
 	CLI_OPTION(type_, filter.tags, "tag", "T", CLI_LIST, "only cases with this tag"),          \
 	CLI_OPTION(type_, filter.shard, "shard", "I/N", CLI_TEXT,                                  \
 		   "only the I-th of N parts (from 1)")

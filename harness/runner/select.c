@@ -253,7 +253,8 @@ static int check_input(const struct sp_suite *const *suites, size_t n_suites,
 		rc = check_words(suites, n_suites, SP_TOPIC_SUITE, filter->suites, filter->n_suites,
 				 err);
 	if (!rc)
-		rc = check_words(suites, n_suites, SP_TOPIC_CASE, filter->cases, filter->n_cases, err);
+		rc = check_words(suites, n_suites, SP_TOPIC_CASE, filter->cases, filter->n_cases,
+				 err);
 	if (!rc)
 		rc = check_words(suites, n_suites, SP_TOPIC_TAG, filter->tags, filter->n_tags, err);
 	return rc;
