@@ -176,7 +176,7 @@ Test(init, test_scripts_find_the_program)
 		"chmod +x bin/make lib/sandproof; PATH=$PWD/bin:$PATH; "
 		"for pair in node:provider node:store node:lock python:provider python:store "
 		"python:lock c:provider c:store c:lock c:suite bash:provider; do "
-		"\"$0\" init --lang ${pair%:*} --kind ${pair#*:} p/$pair >/dev/null 2>&1 || exit 9; "
+		"\"$0\" init --lang ${pair%:*} --kind ${pair#*:} p/$pair >said 2>&1 || exit 9; "
 		"run=p/$pair/test.sh; unset SANDPROOF; SANDPROOF=lib/sandproof $run || exit 8; "
 		"SANDPROOF=lib/none $run 2>said; "
 		"[ $? = 3 ] && grep -q \"there is no $PWD/lib/none: put\" said || exit 7; "
