@@ -232,29 +232,6 @@ Test(hangup, together_with_the_last_bytes)
 	server_stop(&server);
 }
 
-static size_t peak_kb(pid_t pid)
-{
-	struct sp_bytes status = SP_BYTES_INIT;
-	char path[64];
-	const char *line;
-	size_t kb = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!sp_read_file(path, SP_BUF_LINE, &status, NULL)) {
-		line = strstr((char *)status.data, "VmHWM:");
-		kb = line ? strtoul(line + 6, NULL, 10) : 0;
-	}
-	sp_bytes_done(&status);
-	return kb;
-}
-
-/* Sanitizers keep what was freed; their memory says nothing of ours. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PEAK_KB ((size_t)1024 * 1024)
-#else
-#define PEAK_KB ((size_t)32 * 1024)
-#endif
-
 #define FLOOD ((size_t)64 << 20)
 
 /*
@@ -281,8 +258,7 @@ Test(slow_reader, is_waited_for)
 	close(fd);
 	/* The "x" of {"exit_code":0} and of "event: exit" are two more. */
 	cr_expect(count == FLOOD + 2, "%zu expected, got %zu", FLOOD + 2, count);
-	cr_expect(peak_kb(server.child.pid) < PEAK_KB, "peak memory %zu kB, under %zu expected",
-		  peak_kb(server.child.pid), PEAK_KB);
+	expect_peak_below(&server, 32);
 	server_stop(&server);
 }
 
@@ -311,8 +287,7 @@ Test(slow_reader, transfers_are_streamed)
 	cr_expect_str_eq(sum, "0\n67108864\n");
 	cr_expect(got.status == 200 && got.code == CURLE_OK && got.body.len > 1000, "%ld %s",
 		  got.status, curl_easy_strerror(got.code));
-	cr_expect(peak_kb(server.child.pid) < PEAK_KB, "peak memory %zu kB, under %zu expected",
-		  peak_kb(server.child.pid), PEAK_KB);
+	expect_peak_below(&server, 32);
 	server_stop(&server);
 }
 

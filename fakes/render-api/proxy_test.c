@@ -370,18 +370,9 @@ Test(run, a_body_beyond_the_bound_is_refused)
 					      .bearer = token.token,
 					      .body = sp_buf_str(&body),
 					      .body_len = body.len});
-	char status[64];
 
 	cr_expect(reply.status == 413 && has(&reply, "\"code\":\"body_too_large\""), "%ld %s",
 		  reply.status, sp_buf_str(&reply.body));
-	snprintf(status, sizeof(status), "/proc/%d/status", (int)server.child.pid);
-	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	int fd = open(status, O_RDONLY | O_CLOEXEC);
-	long peak = 0;
-
-	test_read(fd, &text, false);
-	close(fd);
-	sscanf(strstr(sp_buf_str(&text), "VmHWM:"), "VmHWM: %ld", &peak);
-	cr_expect(peak && peak < 20 * 1024, "at most 20 MB expected, the server had %ld KB", peak);
+	expect_peak_below(&server, 20);
 	server_stop(&server);
 }
