@@ -22,14 +22,52 @@ static bool ends_authority(char c)
 	return !c || strchr("/?#'\"", c) || isspace((unsigned char)c);
 }
 
+/* The last '@' before something ends what may hold one; 0: none. */
+static size_t last_at(const char *spec, size_t at, bool (*ends)(char c))
+{
+	size_t last = 0;
+
+	for (; !ends(spec[at]); at++)
+		if (spec[at] == '@')
+			last = at;
+	return last;
+}
+
+static bool ends_url(char c)
+{
+	return !c || strchr("'\"", c) || isspace((unsigned char)c);
+}
+
+/*
+ * Whether what stands where a URL has its host may be the beginning of a user and a password that
+ * holds what ends an authority: its last colon is followed by no port, or it is a database's URL,
+ * whose path holds no '@'.
+ */
+static bool may_go_on(const char *spec, size_t scheme_end, size_t start)
+{
+	static const char database[] = "postgresql", alias[] = "postgres";
+	size_t end = start, colon = 0;
+
+	for (; !ends_authority(spec[end]); end++)
+		if (spec[end] == ':' || spec[end] == ']')
+			colon = end;
+	if (colon && spec[colon] == ':' &&
+	    colon + 1 + strspn(spec + colon + 1, "0123456789,") < end)
+		return true;
+	return (scheme_end >= strlen(database) &&
+		!strncasecmp(spec + scheme_end - strlen(database), database, strlen(database))) ||
+	       (scheme_end >= strlen(alias) &&
+		!strncasecmp(spec + scheme_end - strlen(alias), alias, strlen(alias)));
+}
+
 /* Userinfo of a URL whose "://" stands at `at`. A password may hold '@', so the last one counts. */
 static bool find_userinfo(const char *spec, size_t at, struct part *ret)
 {
-	size_t start = at + 3, end = start, last = 0;
+	size_t start = at + 3, last = last_at(spec, start, ends_authority);
 
-	for (; !ends_authority(spec[end]); end++)
-		if (spec[end] == '@')
-			last = end;
+	/* One with a '/' in it is refused by whoever reads the URL, and is a password all the same. */
+	if (!last && may_go_on(spec, at, start))
+		last = last_at(spec, start, ends_url);
 	if (!last)
 		return false;
 	*ret = (struct part){ start, last - start };
