@@ -18,8 +18,10 @@
 enum { COUNT = 0, RAW, DAMAGE, HOLDER, END_ONE };
 
 static const char *const statements[] = {
-    [COUNT] = "SELECT count(*) FROM sandproof.records "
-	      "WHERE substring(key from 1 for length($1::bytea)) = $1::bytea",
+    [COUNT] = "SELECT (SELECT count(*) FROM sandproof.records "
+	      "WHERE substring(key from 1 for length($1::bytea)) = $1::bytea) + "
+	      "(SELECT count(*) FROM sandproof.lock_keys "
+	      "WHERE substring(key from 1 for length($1::bytea)) = $1::bytea)",
     [RAW] = "SELECT provider, sandbox_id, snapshot_id, thread_id, run_id, "
 	    "decode(updated_at::text, 'escape') FROM sandproof.records WHERE key = $1::bytea",
     [DAMAGE] = "UPDATE sandproof.records SET sandbox_id = '\\xfffe80' WHERE key = $1::bytea",

@@ -11,18 +11,29 @@
 #include <sys/eventfd.h>
 
 #include <base/cleanup.h>
+#include <base/clock.h>
 #include <providers/stores/limits.h>
 #include <providers/stores/memory.h>
 
 #include "pool.h"
 
-enum { FIND = 0, ADD, LOCK, TOKEN, UNLOCK };
+/* How long a server may take for a release; the session is dropped then. */
+#define RELEASE_MS 5000
+
+enum { FIND = 0, ADD, TIDY, LOCK, TOKEN, FORGET, UNLOCK };
 
 static const char *const statements[] = {
     [FIND] = "SELECT id::bigint FROM sandproof.lock_keys WHERE key = $1::bytea",
-    [ADD] = "INSERT INTO sandproof.lock_keys(key) VALUES($1::bytea) ON CONFLICT DO NOTHING",
+    [ADD] = "INSERT INTO sandproof.lock_keys(key) VALUES($1::bytea) ON CONFLICT DO NOTHING "
+	    "RETURNING id::bigint",
+    /* Rows of holders that died; no more at once than the server has room to lock. */
+    [TIDY] = "DELETE FROM sandproof.lock_keys WHERE id IN (SELECT id FROM sandproof.lock_keys "
+	     "WHERE pg_try_advisory_xact_lock($1::bigint::integer, id) LIMIT 64)",
     [LOCK] = "SELECT pg_advisory_lock($1::bigint::integer, $2::bigint::integer)",
-    [TOKEN] = "SELECT nextval('sandproof.tokens')",
+    /* No row where the lock that was waited for stands for this key no more. */
+    [TOKEN] = "SELECT nextval('sandproof.tokens') FROM sandproof.lock_keys "
+	      "WHERE key = $1::bytea AND id = $2::bigint",
+    [FORGET] = "DELETE FROM sandproof.lock_keys WHERE id = $1::bigint",
     [UNLOCK] = "SELECT pg_advisory_unlock($1::bigint::integer, $2::bigint::integer)",
 };
 
@@ -183,13 +194,32 @@ static int run_lock(struct lease *lease, unsigned number, struct sp_cancel *canc
 	return pg_run(&lease->service->pool, lease->session, number, params, 2, NULL, cancel, err);
 }
 
+/*
+ * The row first, while nobody else holds what it stands for; who waits for it looks whether it
+ * still does. A server that does not answer is not waited for.
+ */
+static int give_back(struct lease *lease)
+{
+	struct sp_cancel *limit = sp_cancel_new();
+	unsigned char id[8];
+	const struct pg_param params[] = {pg_param_number(lease->id, id)};
+	int rc;
+
+	sp_cancel_set_deadline(limit, sp_deadline_ms(RELEASE_MS));
+	rc = pg_run(&lease->service->pool, lease->session, FORGET, params, 1, NULL, limit, NULL);
+	if (!rc)
+		rc = run_lock(lease, UNLOCK, limit, NULL);
+	sp_cancel_unref(limit);
+	return rc;
+}
+
 static void lease_release(void *self)
 {
 	struct lease *lease = self;
 
 	unlink_lease(lease);
 	/* A session that cannot give its lock back is dropped, and the lock with it. */
-	if (lease->gone || run_lock(lease, UNLOCK, NULL, NULL)) {
+	if (lease->gone || give_back(lease)) {
 		pg_drop(lease->session);
 		lease->session = NULL;
 	}
@@ -222,48 +252,62 @@ static int ask(struct lease *lease, unsigned number, const struct pg_param *para
 	return 0;
 }
 
-/* The number that stands for the key's text; a new text gets a row. */
-static int find_id(struct lease *lease, const char *key, struct sp_cancel *cancel,
+/*
+ * The number that stands for the key's text; a new text gets a row. Not found: a row was there,
+ * and vanished between two looks.
+ */
+static int find_id(struct lease *lease, const char *key, bool *ret_found, struct sp_cancel *cancel,
 		   struct sp_error *err)
 {
 	const struct pg_param params[] = {{key, (int)strlen(key)}};
-	bool found = false;
-	int rc = ask(lease, FIND, params, 1, &lease->id, &found, cancel, err);
+	int rc = ask(lease, FIND, params, 1, &lease->id, ret_found, cancel, err);
 
-	if (!rc && !found)
-		rc = pg_run(&lease->service->pool, lease->session, ADD, params, 1, NULL, cancel,
-			    err);
-	if (!rc && !found)
-		rc = ask(lease, FIND, params, 1, &lease->id, &found, cancel, err);
-	return rc || found ? rc
-			   : sp_error_set(err, SP_UNAVAILABLE,
-					  "PostgreSQL: the row of a key vanished; try again");
+	if (!rc && !*ret_found)
+		rc = ask(lease, ADD, params, 1, &lease->id, ret_found, cancel, err);
+	return rc;
+}
+
+/*
+ * One try: waits for the lock of the key's number, then for the word that this still is the key's.
+ * The token is taken while the lock is held, so that it grows from holder to holder.
+ */
+static int take_once(struct lease *lease, const char *key, bool *ret_taken,
+		     struct sp_cancel *cancel, struct sp_error *err)
+{
+	unsigned char id[8];
+	int64_t token = 0;
+	bool found = false;
+	int rc = find_id(lease, key, &found, cancel, err);
+
+	if (rc || !found)
+		return rc;
+	rc = run_lock(lease, LOCK, cancel, err);
+	if (!rc) {
+		const struct pg_param params[] = {{key, (int)strlen(key)},
+						  pg_param_number(lease->id, id)};
+
+		rc = ask(lease, TOKEN, params, 2, &token, ret_taken, cancel, err);
+	}
+	if (!rc && !*ret_taken)
+		rc = run_lock(lease, UNLOCK, cancel, err);
+	lease->fence = (uint64_t)token;
+	return rc;
 }
 
 static int take(struct lease *lease, const char *key, struct sp_cancel *cancel,
 		struct sp_error *err)
 {
-	bool found = false;
-	int64_t token = 0;
+	bool taken = false;
 	int rc = pg_take(&lease->service->pool, &lease->session, cancel, err);
 
-	if (!rc)
-		rc = find_id(lease, key, cancel, err);
-	if (!rc)
-		rc = run_lock(lease, LOCK, cancel, err);
-	/* Taken while the lock is held, so that it grows from holder to holder. */
-	if (!rc)
-		rc = ask(lease, TOKEN, NULL, 0, &token, &found, cancel, err);
-	lease->fence = (uint64_t)token;
+	while (!rc && !taken)
+		rc = take_once(lease, key, &taken, cancel, err);
 	if (!rc)
 		return 0;
 	/* Whatever it held goes with it. */
 	pg_drop(lease->session);
 	lease->session = NULL;
-	return rc == SP_UNKNOWN_OUTCOME
-		   ? sp_error_set(err, SP_UNAVAILABLE,
-				  "PostgreSQL: the connection was lost; try again")
-		   : rc;
+	return pg_harmless(rc, cancel, err);
 }
 
 static int acquire(void *self, const char *key, struct sp_cancel *cancel,
@@ -326,6 +370,18 @@ static const struct sp_lock_ops ops = {
     .close = close_lock,
 };
 
+/* Whoever looks for such a row meanwhile looks again; what cannot be removed is in nobody's way. */
+static void tidy(struct pg_pool *pool)
+{
+	struct pg_session *session = NULL;
+	unsigned char class[8];
+	const struct pg_param params[] = {pg_param_number(PG_LOCK_CLASS, class)};
+
+	if (!pg_take(pool, &session, NULL, NULL))
+		(void)pg_run(pool, session, TIDY, params, 1, NULL, NULL, NULL);
+	pg_give(pool, session);
+}
+
 int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_lock *ret_lock,
 			  struct sp_error *err)
 {
@@ -337,6 +393,8 @@ int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_l
 	pthread_mutex_init(&service->lock, NULL);
 	service->wake_fd = eventfd(0, EFD_CLOEXEC);
 	rc = pg_pool_open(options, statements, &service->pool, err);
+	if (!rc)
+		tidy(&service->pool);
 	if (!rc)
 		rc = sp_memory_lock_open(&service->turns, err);
 	if (rc) {

@@ -10,6 +10,7 @@
 
 #include <base/cleanup.h>
 #include <base/clock.h>
+#include <base/thread.h>
 
 #include "schema.h"
 
@@ -18,6 +19,10 @@
 #define PARAMS_MAX 8
 /* How long a server may take to say that it stopped a statement; the session is dropped then. */
 #define STOP_MS 5000
+/* It is told again after this time, twice that, and so on. */
+#define STOP_AGAIN_MS 50
+/* How long a server may take to let somebody in, where the connection text says nothing. */
+#define CONNECT_S 30
 
 /* ---- errors ---- */
 
@@ -80,10 +85,11 @@ static int fail_connect(PGconn *pg, struct sp_error *err)
 		code = SP_DENIED;
 		words = "the server wants a password: PGPASSWORD, or a connection text in a file "
 			"(postgres:@FILE)";
-	} else if (says(pg, "authentication failed") || says(pg, "pg_hba.conf")) {
+	} else if (says(pg, "authentication failed") || says(pg, "pg_hba.conf") ||
+		   (says(pg, "role \"") && says(pg, "does not exist"))) {
 		code = SP_DENIED;
 		words = "the server refused this user";
-	} else if (says(pg, "database") && says(pg, "does not exist")) {
+	} else if (says(pg, "database \"") && says(pg, "does not exist")) {
 		code = SP_INVALID;
 		words = "the server has no such database; create it or name another";
 	}
@@ -95,36 +101,58 @@ static int fail_connect(PGconn *pg, struct sp_error *err)
 
 /* ---- waiting ---- */
 
-/* Waits for the session's socket, or the cancel; 0 or the cancel's code. */
-static int await_socket(PGconn *pg, short events, struct sp_cancel *cancel, struct sp_error *err)
+/*
+ * Waits for the session's socket, the cancel or the deadline (absolute, 0: none); 0, the cancel's
+ * code, or SP_UNAVAILABLE.
+ */
+static int await_socket(PGconn *pg, short events, uint64_t deadline, struct sp_cancel *cancel,
+			struct sp_error *err)
 {
 	struct pollfd fds[] = {{.fd = PQsocket(pg), .events = events},
 			       {.fd = sp_cancel_fd(cancel), .events = POLLIN}};
 	int rc = 0;
 
 	while (!rc && !fds[0].revents) {
-		if (poll(fds, SP_COUNT(fds), -1) < 0)
+		if (poll(fds, SP_COUNT(fds), sp_until_ms(deadline)) < 0)
 			fds[0].revents = 0;
 		if (!fds[0].revents)
 			rc = sp_cancel_check(cancel, err);
+		if (!rc && !fds[0].revents && deadline && sp_now() >= deadline)
+			rc = sp_error_set(err, SP_UNAVAILABLE,
+					  "PostgreSQL: whoever listens there does not answer; see "
+					  "that host and port are those of the server");
 	}
 	return rc;
+}
+
+/* libpq leaves its own connect_timeout to those who wait themselves. */
+static uint64_t connect_deadline(PGconn *pg)
+{
+	PQconninfoOption *options = PQconninfo(pg);
+	long seconds = CONNECT_S;
+
+	for (PQconninfoOption *at = options; at && at->keyword; at++)
+		if (!strcmp(at->keyword, "connect_timeout") && at->val && *at->val)
+			seconds = strtol(at->val, NULL, 10);
+	PQconninfoFree(options);
+	return seconds > 0 && seconds < INT32_MAX ? sp_deadline_ms((uint64_t)seconds * 1000) : 0;
 }
 
 static int connect_session(const char *conninfo, PGconn **ret_pg, struct sp_cancel *cancel,
 			   struct sp_error *err)
 {
 	const char *const names[] = {"dbname", "client_encoding", "fallback_application_name",
-				     "connect_timeout", NULL};
-	const char *const values[] = {conninfo, "UTF8", "sandproof", "30", NULL};
+				     NULL};
+	const char *const values[] = {conninfo, "UTF8", "sandproof", NULL};
 	PGconn *pg = PQconnectStartParams(names, values, 1);
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+	uint64_t deadline = pg ? connect_deadline(pg) : 0;
 	int rc = pg ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
 
 	while (!rc && PQstatus(pg) != CONNECTION_BAD && next != PGRES_POLLING_OK &&
 	       next != PGRES_POLLING_FAILED) {
-		rc =
-		    await_socket(pg, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, cancel, err);
+		rc = await_socket(pg, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline,
+				  cancel, err);
 		if (!rc)
 			next = PQconnectPoll(pg);
 	}
@@ -147,13 +175,18 @@ static int lost(struct sp_error *err)
 	    "have been carried out");
 }
 
-/* Everything is sent and something came; 0, the cancel's code, or SP_UNKNOWN_OUTCOME. */
-static int await_answer(PGconn *pg, struct sp_cancel *cancel, struct sp_error *err)
+/*
+ * Everything is sent and something came; 0, the cancel's code, SP_UNAVAILABLE at the deadline, or
+ * SP_UNKNOWN_OUTCOME.
+ */
+static int await_answer(PGconn *pg, uint64_t deadline, struct sp_cancel *cancel,
+			struct sp_error *err)
 {
 	int left;
 
 	while ((left = PQflush(pg)) > 0 || (!left && PQisBusy(pg))) {
-		int rc = await_socket(pg, left > 0 ? POLLIN | POLLOUT : POLLIN, cancel, err);
+		int rc = await_socket(pg, left > 0 ? POLLIN | POLLOUT : POLLIN, deadline, cancel,
+				      err);
 
 		if (rc)
 			return rc;
@@ -163,32 +196,63 @@ static int await_answer(PGconn *pg, struct sp_cancel *cancel, struct sp_error *e
 	return left < 0 ? lost(err) : 0;
 }
 
-/* Tells the server to stop, and waits until it has said what became of it. */
-static int stop(PGconn *pg)
+static void *ask_to_stop(void *arg)
 {
-	struct sp_cancel *patience = sp_cancel_new();
-	PGcancel *request = PQgetCancel(pg);
 	char ignored[256];
-	int rc = SP_TIMED_OUT;
 
-	sp_cancel_set_deadline(patience, sp_deadline_ms(STOP_MS));
-	if (request && PQcancel(request, ignored, sizeof(ignored)))
-		rc = await_answer(pg, patience, NULL);
-	PQfreeCancel(request);
-	sp_cancel_unref(patience);
+	(void)PQcancel(arg, ignored, sizeof(ignored));
+	PQfreeCancel(arg);
+	return NULL;
+}
+
+/* libpq waits for a server that may not answer, so this is left to a thread. */
+static void tell_to_stop(PGconn *pg)
+{
+	PGcancel *request = PQgetCancel(pg);
+
+	if (request && sp_thread_detached(ask_to_stop, request))
+		PQfreeCancel(request);
+}
+
+/*
+ * Tells the server to stop, and waits until it has said what became of it. Again and again: one
+ * that has not begun yet overhears it.
+ */
+static int stop(struct pg_session *session)
+{
+	uint64_t end = sp_deadline_ms(session->stop_ms), pause = STOP_AGAIN_MS;
+	PGconn *pg = session->pg;
+	int rc = SP_UNAVAILABLE;
+
+	while (rc == SP_UNAVAILABLE && sp_now() < end) {
+		uint64_t next = sp_deadline_ms(pause);
+
+		tell_to_stop(pg);
+		rc = await_answer(pg, next < end ? next : end, NULL, NULL);
+		pause *= 2;
+	}
 	return rc;
 }
 
+static int not_stopped(struct sp_error *err)
+{
+	return sp_error_set(err, SP_UNKNOWN_OUTCOME,
+			    "PostgreSQL: the call was given up, and the server has not said "
+			    "whether it stopped; it may or may not be carried out");
+}
+
 /* The last result of what was sent; the others are cleared. NULL when the session is lost. */
-static int take_result(PGconn *pg, PGresult **ret_result, struct sp_cancel *cancel,
+static int take_result(struct pg_session *session, PGresult **ret_result, struct sp_cancel *cancel,
 		       struct sp_error *err)
 {
 	PGresult *result = NULL, *next;
-	int rc = await_answer(pg, cancel, err);
+	PGconn *pg = session->pg;
+	int rc = await_answer(pg, 0, cancel, err);
 
 	if (rc == SP_ABORTED || rc == SP_TIMED_OUT) {
-		if (stop(pg))
-			return rc;
+		session->stopped = true;
+		if (stop(session))
+			return not_stopped(err);
 	} else if (rc) {
 		return rc;
 	}
@@ -232,7 +296,7 @@ static int finish(struct pg_session *session, bool sent, PGresult **ret_result,
 	if (!sent)
 		return sp_error_set(err, SP_UNAVAILABLE,
 				    "PostgreSQL: there is no connection to the server; try again");
-	rc = take_result(session->pg, &result, cancel, err);
+	rc = take_result(session, &result, cancel, err);
 	return rc ? rc : judge_result(session->pg, result, ret_result, err);
 }
 
@@ -242,6 +306,16 @@ int pg_exec(struct pg_session *session, const char *sql, PGresult **ret_result,
 	int rc = sp_cancel_check(cancel, err);
 
 	return rc ? rc : finish(session, PQsendQuery(session->pg, sql), ret_result, cancel, err);
+}
+
+int pg_harmless(int rc, struct sp_cancel *cancel, struct sp_error *err)
+{
+	if (rc != SP_UNKNOWN_OUTCOME)
+		return rc;
+	rc = sp_cancel_check(cancel, err);
+	return rc ? rc
+		  : sp_error_set(err, SP_UNAVAILABLE,
+				 "PostgreSQL: the connection was lost; try again");
 }
 
 static int prepare(struct pg_pool *pool, struct pg_session *session, unsigned number,
@@ -255,11 +329,7 @@ static int prepare(struct pg_pool *pool, struct pg_session *session, unsigned nu
 		    NULL, cancel, err);
 	if (!rc)
 		session->prepared |= 1u << number;
-	/* Preparing does nothing: it may be tried again. */
-	return rc == SP_UNKNOWN_OUTCOME
-		   ? sp_error_set(err, SP_UNAVAILABLE,
-				  "PostgreSQL: the connection was lost; try again")
-		   : rc;
+	return pg_harmless(rc, cancel, err);
 }
 
 int pg_run(struct pg_pool *pool, struct pg_session *session, unsigned number,
@@ -322,6 +392,21 @@ static struct pg_session *take_idle(struct pg_pool *pool)
 	return session;
 }
 
+/*
+ * An acknowledged write is on the disk, whatever the server's default is. Limits of the server
+ * would end those who wait for a lock, or hold one; ours is the caller's cancel.
+ */
+static int settle(struct pg_session *session, struct sp_cancel *cancel, struct sp_error *err)
+{
+	const char *sql = PQserverVersion(session->pg) < 140000
+			      ? "SET synchronous_commit = on; SET statement_timeout = 0; "
+				"SET lock_timeout = 0"
+			      : "SET synchronous_commit = on; SET statement_timeout = 0; "
+				"SET lock_timeout = 0; SET idle_session_timeout = 0";
+
+	return pg_harmless(pg_exec(session, sql, NULL, cancel, err), cancel, err);
+}
+
 int pg_take(struct pg_pool *pool, struct pg_session **ret_session, struct sp_cancel *cancel,
 	    struct sp_error *err)
 {
@@ -336,16 +421,17 @@ int pg_take(struct pg_pool *pool, struct pg_session **ret_session, struct sp_can
 		pg_drop(session);
 	}
 	session = rc ? NULL : calloc(1, sizeof(*session));
-	if (!rc && !session)
+	if (session)
+		session->stop_ms = pool->stop_ms;
+	else if (!rc)
 		rc = sp_error_set(err, SP_INTERNAL, "out of memory");
 	if (!rc)
 		rc = connect_session(pool->conninfo, &session->pg, cancel, err);
-	/* An acknowledged write is on the disk, whatever the server's default is. */
 	if (!rc)
-		rc = pg_exec(session, "SET synchronous_commit = on", NULL, cancel, err);
+		rc = settle(session, cancel, err);
 	if (rc) {
 		pg_drop(session);
-		return rc == SP_UNKNOWN_OUTCOME ? SP_UNAVAILABLE : rc;
+		return rc;
 	}
 	*ret_session = session;
 	return 0;
@@ -353,7 +439,7 @@ int pg_take(struct pg_pool *pool, struct pg_session **ret_session, struct sp_can
 
 void pg_give(struct pg_pool *pool, struct pg_session *session)
 {
-	bool keep = session && PQstatus(session->pg) == CONNECTION_OK &&
+	bool keep = session && !session->stopped && PQstatus(session->pg) == CONNECTION_OK &&
 		    PQtransactionStatus(session->pg) == PQTRANS_IDLE;
 
 	pthread_mutex_lock(&pool->lock);
@@ -370,17 +456,36 @@ void pg_give(struct pg_pool *pool, struct pg_session *session)
 
 /* ---- pools ---- */
 
+/*
+ * What a URL has beyond its one '@' before the path is a piece of a password, which libpq would
+ * take for a host, a port or a database, and tell.
+ */
+static bool is_torn_url(const char *text)
+{
+	const char *at = strstr(text, "://");
+	const char *first = at ? strchr(at, '@') : NULL;
+
+	if (strncmp(text, "postgresql://", 13) && strncmp(text, "postgres://", 11))
+		return false;
+	return first && (strchr(first + 1, '@') || first > at + 3 + strcspn(at + 3, "/?#"));
+}
+
 static int check_conninfo(const char *conninfo, struct sp_error *err)
 {
 	PQconninfoOption *options = conninfo && *conninfo ? PQconninfoParse(conninfo, NULL) : NULL;
+	bool torn = options && is_torn_url(conninfo);
 
+	PQconninfoFree(options);
 	/* libpq's own words may quote what it did not understand, which may be a password. */
 	if (!options)
 		return sp_error_set(
 		    err, SP_INVALID,
 		    "the connection text cannot be read; it needs \"host=… dbname=…\" or "
 		    "\"postgresql://…\"");
-	PQconninfoFree(options);
+	if (torn)
+		return sp_error_set(err, SP_INVALID,
+				    "the user or the password of the URL holds '@', '/', '?' or "
+				    "'#'; write %%40, %%2F, %%3F and %%23 for them");
 	return 0;
 }
 
@@ -393,12 +498,14 @@ int pg_pool_open(const struct sp_postgres_options *options, const char *const *s
 	*pool = (struct pg_pool){.lock = PTHREAD_MUTEX_INITIALIZER, .statements = statements};
 	if (rc)
 		return rc;
+	pool->stop_ms = options->stop_ms ? options->stop_ms : STOP_MS;
 	pool->conninfo = strdup(options->conninfo);
 	if (!pool->conninfo)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
 	rc = pg_take(pool, &session, NULL, err);
+	/* A schema is made whole or not at all, and looked for first. */
 	if (!rc)
-		rc = pg_schema_up(session, err);
+		rc = pg_harmless(pg_schema_up(session, err), NULL, err);
 	pg_give(pool, session);
 	return rc;
 }

@@ -18,6 +18,9 @@ struct pg_session {
 	PGconn *pg;
 	/* Statements of the pool that were prepared in it, a bit each. */
 	unsigned prepared;
+	/* It was told to stop: a word that comes late would end the next statement, so there is none. */
+	bool stopped;
+	uint32_t stop_ms;
 };
 
 struct pg_pool {
@@ -27,6 +30,7 @@ struct pg_pool {
 	unsigned n_idle;
 	/* Texts of the statements that are prepared, by number; static. */
 	const char *const *statements;
+	uint32_t stop_ms;
 };
 
 /* A parameter: bytes, or null. */
@@ -52,7 +56,8 @@ void pg_drop(struct pg_session *session);
 /*
  * Runs statement `number` with binary parameters and a binary result. A cancel stops it at the
  * server and waits for that to be told, so that it cannot happen later. SP_UNKNOWN_OUTCOME: the
- * session ended before the answer; other codes mean that nothing was done.
+ * session ended before the answer, or the server does not say that it stopped; other codes mean
+ * that nothing was done.
  */
 int pg_run(struct pg_pool *pool, struct pg_session *session, unsigned number,
 	   const struct pg_param *params, int n_params, PGresult **ret_result,
@@ -60,6 +65,12 @@ int pg_run(struct pg_pool *pool, struct pg_session *session, unsigned number,
 /* Runs a constant text; the result of its last statement may be left out. */
 int pg_exec(struct pg_session *session, const char *sql, PGresult **ret_result,
 	    struct sp_cancel *cancel, struct sp_error *err);
+
+/*
+ * The code of what does no harm if it happened after all: an unknown outcome is that of the cancel,
+ * or SP_UNAVAILABLE.
+ */
+int pg_harmless(int rc, struct sp_cancel *cancel, struct sp_error *err);
 
 /* A signed 64-bit number of a binary result, and one as a parameter in network order. */
 int64_t pg_number(const PGresult *result, int row, int column);

@@ -22,6 +22,11 @@ struct sp_postgres_options {
 	 * version).
 	 */
 	const char *own_server;
+	/*
+	 * How long a server may take to say that it stopped what a cancel ended; 0: 5 s. Then the
+	 * answer is SP_UNKNOWN_OUTCOME for what could change something.
+	 */
+	uint32_t stop_ms;
 };
 
 #define SP_POSTGRES_OPTIONS_INIT                                                                   \
@@ -38,7 +43,7 @@ int sp_postgres_store_open(const struct sp_postgres_options *options, struct sp_
 			   struct sp_error *err);
 /*
  * A holder has a session of its own with an advisory lock, whose number is the row of the key's
- * text; such a row stays. When the session ends the lease is lost and says so.
+ * text; it goes when the lock is given back. When the session ends the lease is lost and says so.
  */
 int sp_postgres_lock_open(const struct sp_postgres_options *options, struct sp_lock *ret_lock,
 			  struct sp_error *err);

@@ -3,11 +3,15 @@
  * What a restart of the server leaves of a store and of a lock that were open meanwhile. Runs
  * beside a private server (ci/postgres): restarts it, looks, and prints what was wrong.
  */
+#include <arpa/inet.h>
 #include <libpq-fe.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -15,7 +19,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
-#include "postgres.h"
+#include "pool.h"
 
 #define N_RECORDS 10
 #define LIMIT_MS 60000
@@ -120,6 +124,9 @@ static void check_bad_texts(void)
 	    {"geheim", SP_INVALID},
 	    {"password geheim", SP_INVALID},
 	    {"postgresql://u:geheim@[", SP_INVALID},
+	    {"postgresql://u:x@geheim@/nowhere", SP_INVALID},
+	    {"postgresql://u:12/geheim@localhost/x", SP_INVALID},
+	    {"postgresql://u:x?geheim@localhost/x", SP_INVALID},
 	    {"", SP_INVALID},
 	};
 
@@ -136,17 +143,267 @@ static void check_bad_texts(void)
 	}
 }
 
-static void check_no_database(const char *conninfo)
+static long ask(PGconn *pg, const char *sql)
+{
+	PGresult *result = PQexec(pg, sql);
+	long value = PQntuples(result) ? strtol(PQgetvalue(result, 0, 0), NULL, 10) : -1;
+
+	PQclear(result);
+	return value;
+}
+
+/* Somebody listens and never says a word: opening has an end of its own. */
+static void check_mute(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd SP_CLOSE = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	struct sp_store store = SP_STORE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	socklen_t len = sizeof(address);
+	char text[128];
+
+	expect(!bind(fd, (struct sockaddr *)&address, len) && !listen(fd, 4) &&
+		   !getsockname(fd, (struct sockaddr *)&address, &len),
+	       "a listener", NULL);
+	snprintf(text, sizeof(text), "host=127.0.0.1 port=%u dbname=x connect_timeout=1",
+		 ntohs(address.sin_port));
+	options.conninfo = text;
+	expect(sp_postgres_store_open(&options, &store, &err) == SP_UNAVAILABLE,
+	       "a server that says nothing is unavailable", &err);
+}
+
+static void check_wrong_name(const char *conninfo, const char *more, int code)
 {
 	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
 	struct sp_store store = SP_STORE_INIT;
 	struct sp_error err = SP_ERROR_INIT;
 	char text[512];
 
-	snprintf(text, sizeof(text), "%s dbname=nowhere", conninfo);
+	snprintf(text, sizeof(text), "%s %s", conninfo, more);
 	options.conninfo = text;
-	expect(sp_postgres_store_open(&options, &store, &err) == SP_INVALID,
-	       "a database that is not there is told", &err);
+	expect(sp_postgres_store_open(&options, &store, &err) == code,
+	       "a database or user that is not there is told", &err);
+}
+
+/* ---- cancels ---- */
+
+/* An upsert on a thread of its own. */
+struct pending {
+	struct sp_store *store;
+	struct sp_record record;
+	struct sp_cancel *cancel;
+	struct sp_error err;
+	atomic_int tid;
+};
+
+static int upsert_aside(void *arg)
+{
+	struct pending *pending = arg;
+
+	atomic_store(&pending->tid, gettid());
+	return sp_store_upsert(pending->store, &pending->record, NULL, pending->cancel,
+			       &pending->err);
+}
+
+/* Whether the thread sleeps: it has sent what it had to, and waits for the answer. */
+static bool is_asleep(pid_t tid)
+{
+	char path[64], text[256] = "";
+	FILE *file;
+	char state = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	file = tid ? fopen(path, "re") : NULL;
+	if (file && fgets(text, sizeof(text), file) && strrchr(text, ')'))
+		(void)sscanf(strrchr(text, ')'), ") %c", &state);
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+/* Whether a line of /proc/PID/status has this bit in its mask. */
+static bool has_bit(pid_t pid, const char *line, unsigned bit)
+{
+	char path[64], text[128];
+	unsigned long long mask = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(text, sizeof(text), file))
+		if (!strncmp(text, line, strlen(line)))
+			mask = strtoull(text + strlen(line), NULL, 16);
+	if (file)
+		fclose(file);
+	return mask >> bit & 1;
+}
+
+/*
+ * The word to stop comes before the server has begun the statement, and is overheard: it is told
+ * again, and nothing happens later. `pg` holds the table while that is so.
+ */
+static void check_overheard(struct sp_store *store, PGconn *pg)
+{
+	struct pending pending = {.store = store, .cancel = sp_cancel_new()};
+	struct sp_record got SP_CLEANUP(sp_record_done) = SP_RECORD_INIT;
+	char key[32];
+	bool found = false;
+	thrd_t writer;
+	pid_t pid;
+	int rc = 0;
+
+	pending.record = numbered(key, sizeof(key), 1);
+	expect(!sp_store_upsert(store, &pending.record, NULL, NULL, &pending.err), "an upsert",
+	       &pending.err);
+	/* The one session that is idle after an upsert of ours. */
+	pid = (pid_t)ask(pg, "SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO "
+			     "sandproof.records%' ORDER BY state_change DESC LIMIT 1");
+	(void)ask(pg, "BEGIN; LOCK TABLE sandproof.records IN ACCESS EXCLUSIVE MODE");
+	pending.record.updated_at = 2;
+	expect(pid > 0 && !kill(pid, SIGSTOP), "the session's process is stopped", NULL);
+	thrd_create(&writer, upsert_aside, &pending);
+	while (!is_asleep(atomic_load(&pending.tid)))
+		thrd_yield();
+	sp_cancel_abort(pending.cancel, "enough");
+	while (pid > 0 && !has_bit(pid, "ShdPnd:", SIGINT - 1))
+		thrd_yield();
+	kill(pid, SIGCONT);
+	thrd_join(writer, &rc);
+	expect(rc == SP_ABORTED, "an upsert that was given up is stopped", &pending.err);
+	(void)ask(pg, "ROLLBACK");
+	expect(!sp_store_get(store, key, &got, &found, NULL, NULL) && found && got.updated_at == 1,
+	       "what was aborted does not happen later", NULL);
+	sp_cancel_unref(pending.cancel);
+}
+
+/* A server that stands still keeps nobody who has given up, and the answer is honest. */
+static void check_frozen(const char *conninfo, PGconn *pg)
+{
+	struct pending pending = {.store = &(struct sp_store)SP_STORE_INIT,
+				  .cancel = sp_cancel_new()};
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	const char *dir = getenv("SANDPROOF_POSTGRES_DIR");
+	char path[512], key[32];
+	FILE *file;
+	int pid = 0;
+
+	options.conninfo = conninfo;
+	options.stop_ms = 100;
+	expect(!sp_postgres_store_open(&options, pending.store, &pending.err), "a store",
+	       &pending.err);
+	pending.record = numbered(key, sizeof(key), 1);
+	expect(!upsert_aside(&pending), "an upsert", &pending.err);
+	snprintf(path, sizeof(path), "%s/data/postmaster.pid", dir ? dir : "");
+	file = fopen(path, "re");
+	expect(file && fscanf(file, "%d", &pid) == 1 && pid > 1, "the server's pid", NULL);
+	if (file)
+		fclose(file);
+	(void)ask(pg, "BEGIN; LOCK TABLE sandproof.records IN ACCESS EXCLUSIVE MODE");
+	expect(pid > 1 && !kill(pid, SIGSTOP), "the server stands still", NULL);
+	sp_cancel_set_deadline(pending.cancel, sp_deadline_ms(100));
+	expect(upsert_aside(&pending) == SP_UNKNOWN_OUTCOME,
+	       "a write that nobody knows to be stopped says so", &pending.err);
+	expect(pid > 1 && !kill(pid, SIGCONT), "the server goes on", NULL);
+	(void)ask(pg, "ROLLBACK");
+	sp_cancel_unref(pending.cancel);
+	sp_store_done(pending.store);
+}
+
+/* ---- locks ---- */
+
+struct waiter {
+	struct sp_lock *lock;
+	const char *key;
+	struct sp_lease lease;
+	struct sp_error err;
+	atomic_bool over;
+};
+
+static int acquire_aside(void *arg)
+{
+	struct waiter *waiter = arg;
+	int rc = sp_lock_acquire(waiter->lock, waiter->key, NULL, &waiter->lease, &waiter->err);
+
+	atomic_store(&waiter->over, true);
+	return rc;
+}
+
+/* Limits that a server has for sessions end neither those who wait nor those who hold. */
+static void check_limits(const char *conninfo)
+{
+	static const char *const names[] = {"SHOW statement_timeout", "SHOW lock_timeout",
+					    "SHOW idle_session_timeout"};
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	struct pg_session *session = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+	struct pg_pool pool;
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "%s options='-c statement_timeout=1h -c lock_timeout=1h "
+		 "-c idle_session_timeout=1h'",
+		 conninfo);
+	options.conninfo = text;
+	expect(!pg_pool_open(&options, NULL, &pool, &err) && !pg_take(&pool, &session, NULL, &err),
+	       "a session under a server's limits", &err);
+	for (size_t i = 0; session && i < SP_COUNT(names); i++) {
+		PGresult *result = NULL;
+
+		expect(!pg_exec(session, names[i], &result, NULL, &err) &&
+			   !strcmp(PQgetvalue(result, 0, 0), "0"),
+		       names[i], &err);
+		PQclear(result);
+	}
+	pg_give(&pool, session);
+	pg_pool_done(&pool);
+}
+
+#define ROWS "SELECT count(*) FROM sandproof.lock_keys"
+
+/* A row stands for a key as long as somebody holds it, waiters notwithstanding. */
+static void check_rows(const char *conninfo, struct sp_lock *lock, PGconn *pg)
+{
+	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+	struct waiter waiter = {.lock = &(struct sp_lock)SP_LOCK_INIT, .key = "rows"};
+	struct sp_lease held = SP_LEASE_INIT, third = SP_LEASE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	thrd_t thread;
+	int rc = 0;
+
+	options.conninfo = conninfo;
+	expect(!ask(pg, ROWS), "no row without a holder", NULL);
+	expect(!sp_lock_acquire(lock, "rows", NULL, &held, &err), "a holder", &err);
+	(void)ask(pg, "INSERT INTO sandproof.lock_keys(key) VALUES('a holder that died')");
+	expect(ask(pg, ROWS) == 2, "a row each", NULL);
+	/* Opening removes what nobody holds. */
+	expect(!sp_postgres_lock_open(&options, waiter.lock, &err), "another service", &err);
+	expect(ask(pg, ROWS) == 1, "the row of the holder that lives", NULL);
+	thrd_create(&thread, acquire_aside, &waiter);
+	while (!ask(pg, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+		;
+	sp_lease_done(&held);
+	thrd_join(thread, &rc);
+	expect(!rc && ask(pg, ROWS) == 1, "the next holder has a row of its own", &waiter.err);
+	/* Whoever comes now waits for that one. */
+	held = (struct sp_lease)SP_LEASE_INIT;
+	{
+		struct waiter late = {.lock = lock, .key = "rows"};
+
+		thrd_create(&thread, acquire_aside, &late);
+		while (!ask(pg, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT "
+				"granted"))
+			;
+		expect(!atomic_load(&late.over), "a third one waits", &late.err);
+		sp_lease_done(&waiter.lease);
+		thrd_join(thread, &rc);
+		expect(!rc, "and has its turn", &late.err);
+		third = late.lease;
+	}
+	sp_lease_done(&third);
+	expect(!ask(pg, ROWS), "no row is left", NULL);
+	sp_lock_done(waiter.lock);
 }
 
 /* A run that is killed in the middle would leave it so. */
@@ -186,15 +443,6 @@ static int open_aside(void *arg)
 	return rc;
 }
 
-static long ask(PGconn *pg, const char *sql)
-{
-	PGresult *result = PQexec(pg, sql);
-	long value = PQntuples(result) ? strtol(PQgetvalue(result, 0, 0), NULL, 10) : -1;
-
-	PQclear(result);
-	return value;
-}
-
 /* A newer program that has its turn between our look at the version and ours is noticed. */
 static void check_overtaken(char *conninfo)
 {
@@ -225,6 +473,7 @@ int main(void)
 	struct sp_store store = SP_STORE_INIT;
 	struct sp_lock lock = SP_LOCK_INIT;
 	struct sp_error err = SP_ERROR_INIT;
+	PGconn *pg;
 
 	options.conninfo = getenv("SANDPROOF_POSTGRES");
 	if (!options.conninfo)
@@ -234,8 +483,16 @@ int main(void)
 		printf("cannot open: %s %s\n", err.message, err.detail);
 		return 1;
 	}
+	pg = PQconnectdb(options.conninfo);
 	check_bad_texts();
-	check_no_database(options.conninfo);
+	check_mute();
+	check_wrong_name(options.conninfo, "dbname=nowhere", SP_INVALID);
+	check_wrong_name(options.conninfo, "user=nobody", SP_DENIED);
+	check_overheard(&store, pg);
+	check_frozen(options.conninfo, pg);
+	check_limits(options.conninfo);
+	check_rows(options.conninfo, &lock, pg);
+	PQfinish(pg);
 	check_trouble(options.conninfo);
 	check_overtaken((char *)options.conninfo);
 	survive("fast", &store, &lock);

@@ -66,10 +66,7 @@ static int run(struct pg_pool *pool, unsigned number, const struct pg_param *par
 				    err);
 		pg_give(pool, session);
 	}
-	return rc == SP_UNKNOWN_OUTCOME && number == GET
-		   ? sp_error_set(err, SP_UNAVAILABLE,
-				  "PostgreSQL: the connection was lost; try again")
-		   : rc;
+	return number == GET ? pg_harmless(rc, cancel, err) : rc;
 }
 
 /* ---- get ---- */
