@@ -65,12 +65,13 @@ static bool find_userinfo(const char *spec, size_t at, struct part *ret)
 {
 	size_t start = at + 3, last = last_at(spec, start, ends_authority);
 
-	/* One with a '/' in it is refused by whoever reads the URL, and is a password all the same. */
+	/* One with a '/' in it is refused by whoever reads the URL, and is a password all the same.
+	 */
 	if (!last && may_go_on(spec, at, start))
 		last = last_at(spec, start, ends_url);
 	if (!last)
 		return false;
-	*ret = (struct part){ start, last - start };
+	*ret = (struct part){start, last - start};
 	return true;
 }
 
@@ -80,8 +81,8 @@ static bool find_userinfo(const char *spec, size_t at, struct part *ret)
  */
 static bool is_secret_key(const char *spec, size_t equals)
 {
-	static const char *const keys[] = { "password", "passwd", "passphrase", "secret",
-					    "token",	"apikey", "api_key",	"api-key" };
+	static const char *const keys[] = {"password", "passwd", "passphrase", "secret",
+					   "token",    "apikey", "api_key",    "api-key"};
 
 	while (equals && spec[equals - 1] == ' ')
 		equals--;
@@ -113,7 +114,7 @@ static bool find_value(const char *spec, size_t equals, struct part *ret)
 		while (spec[end] && spec[end] != '&' && !isspace((unsigned char)spec[end]))
 			end++;
 	}
-	*ret = (struct part){ start, end - start };
+	*ret = (struct part){start, end - start};
 	return end > start;
 }
 

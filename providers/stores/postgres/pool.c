@@ -185,8 +185,8 @@ static int await_answer(PGconn *pg, uint64_t deadline, struct sp_cancel *cancel,
 	int left;
 
 	while ((left = PQflush(pg)) > 0 || (!left && PQisBusy(pg))) {
-		int rc = await_socket(pg, left > 0 ? POLLIN | POLLOUT : POLLIN, deadline, cancel,
-				      err);
+		int rc =
+		    await_socket(pg, left > 0 ? POLLIN | POLLOUT : POLLIN, deadline, cancel, err);
 
 		if (rc)
 			return rc;

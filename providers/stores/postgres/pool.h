@@ -18,7 +18,8 @@ struct pg_session {
 	PGconn *pg;
 	/* Statements of the pool that were prepared in it, a bit each. */
 	unsigned prepared;
-	/* It was told to stop: a word that comes late would end the next statement, so there is none. */
+	/* It was told to stop: a word that comes late would end the next statement, so there is
+	 * none. */
 	bool stopped;
 	uint32_t stop_ms;
 };

@@ -381,7 +381,8 @@ static void check_rows(const char *conninfo, struct sp_lock *lock, PGconn *pg)
 	expect(!sp_postgres_lock_open(&options, waiter.lock, &err), "another service", &err);
 	expect(ask(pg, ROWS) == 1, "the row of the holder that lives", NULL);
 	thrd_create(&thread, acquire_aside, &waiter);
-	while (!ask(pg, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+	while (
+	    !ask(pg, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
 		;
 	sp_lease_done(&held);
 	thrd_join(thread, &rc);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,23 +32,34 @@ static const struct {
 } errors[] = {
     {SQLITE_BUSY, SP_UNAVAILABLE, "somebody else keeps the file locked; try again"},
     {SQLITE_LOCKED, SP_UNAVAILABLE, "somebody else keeps the file locked; try again"},
-    {SQLITE_READONLY, SP_DENIED, "the file cannot be written; look at its rights and mount"},
+    {SQLITE_READONLY, SP_DENIED,
+     "the file, or its -wal and -shm beside it, cannot be written; look at rights and mount"},
     {SQLITE_PERM, SP_DENIED, "access is refused"},
     {SQLITE_AUTH, SP_DENIED, "access is refused"},
     {SQLITE_FULL, SP_IO, "the disk is full; nothing was written"},
     {SQLITE_CANTOPEN, SP_IO, "a file cannot be opened"},
     {SQLITE_CORRUPT, SP_PROTOCOL, "the file is damaged; restore it from a copy"},
     {SQLITE_NOTADB, SP_PROTOCOL, "the file is no SQLite database; it is left as it is"},
+    {SQLITE_ERROR, SP_PROTOCOL,
+     "its tables are not what they were made as; restore it from a copy"},
     {SQLITE_NOMEM, SP_INTERNAL, "out of memory"},
     {SQLITE_INTERRUPT, SP_ABORTED, "interrupted"},
     {SQLITE_IOERR, SP_IO, "reading or writing failed"},
 };
 
+static enum sp_code explain_errno(struct sp_buf *out, const char *what, const char *where)
+{
+	int error = errno;
+
+	sp_buf_addf(out, "%s (%s): %s", what, where, strerror(error));
+	return error == EACCES || error == EPERM || error == EROFS ? SP_DENIED : SP_IO;
+}
+
 /*
  * SQLite tells neither which of its files it could not open nor why: that is looked for where the
  * file is, since two more are made beside it.
  */
-static void explain_cantopen(const char *path, struct sp_buf *out)
+static enum sp_code explain_cantopen(const char *path, struct sp_buf *out)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder SP_FREE = slash ? strndup(path, (size_t)(slash - path)) : NULL;
@@ -58,21 +70,22 @@ static void explain_cantopen(const char *path, struct sp_buf *out)
 		if (errno == ENOENT)
 			sp_buf_addf(out, "its folder %s does not exist; make it", where);
 		else
-			sp_buf_addf(out, "its folder %s cannot be used: %s", where,
-				    strerror(errno));
+			return explain_errno(out, "its folder cannot be used", where);
 	} else if (!S_ISDIR(st.st_mode)) {
 		sp_buf_addf(out, "%s is no folder", where);
 	} else if (access(path, F_OK) && access(where, W_OK | X_OK)) {
-		sp_buf_addf(out, "nothing can be made in its folder %s: %s", where,
-			    strerror(errno));
+		return explain_errno(out, "nothing can be made in its folder", where);
 	} else if (!access(path, F_OK) && access(path, R_OK | W_OK)) {
-		sp_buf_addf(out, "the file cannot be read and written: %s", strerror(errno));
+		return explain_errno(out, "the file cannot be read and written", path);
+	} else if (!lstat(path, &st) && S_ISLNK(st.st_mode) && access(path, F_OK)) {
+		sp_buf_addf(out, "it is a link to something that does not exist");
 	} else {
 		sp_buf_addf(out,
 			    "it or its -wal or -shm beside it in %s cannot be opened; see that "
 			    "files can be made and mapped there (no network file system)",
 			    where);
 	}
+	return SP_IO;
 }
 
 static int fail(struct sqlite_db *db, int code, const char *what, struct sp_error *err)
@@ -89,7 +102,7 @@ static int fail(struct sqlite_db *db, int code, const char *what, struct sp_erro
 		words = errors[i].words;
 	}
 	if ((code & 0xff) == SQLITE_CANTOPEN) {
-		explain_cantopen(db->path, &why);
+		ours = explain_cantopen(db->path, &why);
 		words = sp_buf_str(&why);
 	}
 	rc = sp_error_set(err, ours, "%s in %s: %s", what, db->path, words);
@@ -222,6 +235,11 @@ static int judge_head(const struct sqlite_db *db, const struct head *head, struc
 		return sp_error_set(err, SP_INVALID,
 				    "%s is a database of another program; name another file",
 				    db->path);
+	if (head->version < 0)
+		return sp_error_set(err, SP_PROTOCOL,
+				    "%s has schema %lld, which no version made; restore it from a "
+				    "copy",
+				    db->path, (long long)head->version);
 	if (head->version > (int64_t)SP_COUNT(migrations))
 		return sp_error_set(
 		    err, SP_UNSUPPORTED,
@@ -257,7 +275,8 @@ static int migrate(struct sqlite_db *db, void *arg)
 		return rc;
 	/* Another process may have been faster; a newer one's file is left to the caller's word. */
 	rc = read_head(db, head);
-	if (rc == SQLITE_OK && is_ours(head) && head->version < (int64_t)SP_COUNT(migrations))
+	if (rc == SQLITE_OK && is_ours(head) && head->version >= 0 &&
+	    head->version < (int64_t)SP_COUNT(migrations))
 		rc = step(db, head->version);
 	if (rc == SQLITE_OK)
 		rc = sqlite_db_exec(db, "COMMIT");
@@ -340,6 +359,15 @@ static int check_path(const char *path, struct sp_error *err)
 
 	if (!path || !*path)
 		return sp_error_set(err, SP_INVALID, "an SQLite store needs the path of its file");
+	/* SQLite would take them for something else than a path. */
+	if (!strcmp(path, ":memory:"))
+		return sp_error_set(err, SP_INVALID,
+				    ":memory: is no file; there is a store `memory` for that");
+	if (!strncasecmp(path, "file:", 5))
+		return sp_error_set(err, SP_INVALID,
+				    "%s is a URI; an SQLite store takes the path of its file "
+				    "(./file:… for a file of such a name)",
+				    path);
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return sp_error_set(err, SP_INVALID, "%s is %s; an SQLite store needs a file", path,
 				    S_ISDIR(st.st_mode) ? "a folder" : "no regular file");

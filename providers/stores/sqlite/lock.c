@@ -43,7 +43,7 @@ struct lease {
 
 struct sqlite_lock {
 	struct sqlite_db db;
-	sqlite3_stmt *look, *take, *token, *extend, *check, *release;
+	sqlite3_stmt *look, *tidy, *take, *token, *extend, *check, *release;
 	struct sp_lock turns;
 	int64_t lease_ms;
 	uint32_t beat_ms;
@@ -98,6 +98,16 @@ static int look(struct lease *lease, bool *ret_busy)
 	return finish(stmt, rc);
 }
 
+/* Rows of holders that died, of whatever key: nobody would remove them. */
+static int tidy(struct lease *lease)
+{
+	sqlite3_stmt *stmt = lease->service->tidy;
+
+	sqlite3_bind_text(stmt, 1, sqlite_boot_id(), -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 2, sqlite_now_ms());
+	return finish(stmt, sqlite3_step(stmt));
+}
+
 static int take_token(struct lease *lease)
 {
 	sqlite3_stmt *stmt = lease->service->token;
@@ -131,7 +141,9 @@ static int take_inside(struct attempt *attempt)
 
 	if (rc != SQLITE_OK || busy)
 		return rc;
-	rc = take_token(attempt->lease);
+	rc = tidy(attempt->lease);
+	if (rc == SQLITE_OK)
+		rc = take_token(attempt->lease);
 	if (rc == SQLITE_OK)
 		rc = write_row(attempt->lease);
 	attempt->taken = rc == SQLITE_OK;
@@ -376,6 +388,7 @@ static void close_lock(void *self)
 	sp_close(service->stop_fd);
 	sp_lock_done(&service->turns);
 	sqlite3_finalize(service->look);
+	sqlite3_finalize(service->tidy);
 	sqlite3_finalize(service->take);
 	sqlite3_finalize(service->token);
 	sqlite3_finalize(service->extend);
@@ -400,6 +413,7 @@ static int prepare(struct sqlite_lock *service, struct sp_error *err)
 		const char *sql;
 	} rows[] = {
 	    {&service->look, "SELECT 1 FROM leases WHERE key = ?1 AND boot = ?2 AND expires > ?3"},
+	    {&service->tidy, "DELETE FROM leases WHERE boot <> ?1 OR expires <= ?2"},
 	    {&service->take,
 	     "INSERT OR REPLACE INTO leases(key, owner, boot, expires) VALUES(?1, ?2, ?3, ?4)"},
 	    {&service->token, "UPDATE tokens SET last = last + 1 RETURNING last"},

@@ -36,7 +36,7 @@ struct sp_sqlite_options {
 
 /*
  * Opens the store, or the lock service; each has a connection of its own. The file gets its tables
- * on first use. SP_INVALID: the path is a folder, or the file is of another program;
+ * on first use. SP_INVALID: the path is a folder or a URI, or the file is of another program;
  * SP_UNSUPPORTED: a newer program made it; SP_PROTOCOL: it is damaged; SP_DENIED, SP_IO,
  * SP_UNAVAILABLE (locked).
  */

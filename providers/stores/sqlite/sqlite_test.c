@@ -58,17 +58,28 @@ static const struct {
 	const char *bytes, *sql;
 	int code;
 	const char *says;
+	/* Its head may say that we were there. */
+	bool ours;
 } rows[] = {
-    {"the text null", "null", NULL, SP_PROTOCOL, "no SQLite database"},
-    {"JSON", "{\"records\":[]}\n", NULL, SP_PROTOCOL, "no SQLite database"},
-    {"cut in its head", "SQLite form", NULL, SP_PROTOCOL, "no SQLite database"},
+    {"the text null", "null", NULL, SP_PROTOCOL, "no SQLite database", false},
+    {"JSON", "{\"records\":[]}\n", NULL, SP_PROTOCOL, "no SQLite database", false},
+    {"cut in its head", "SQLite form", NULL, SP_PROTOCOL, "no SQLite database", false},
     {"another program's", NULL, "CREATE TABLE t(x); INSERT INTO t VALUES(1)", SP_INVALID,
-     "another program"},
+     "another program", false},
     {"another program's by its mark", NULL, "PRAGMA application_id = 7; CREATE TABLE t(x)",
-     SP_INVALID, "another program"},
+     SP_INVALID, "another program", false},
     {"of a newer version", NULL,
      "PRAGMA application_id = 1397781364; PRAGMA user_version = 3; CREATE TABLE t(x)",
-     SP_UNSUPPORTED, "newer version"},
+     SP_UNSUPPORTED, "newer version", false},
+    {"of a version that nobody made", NULL,
+     "PRAGMA application_id = 1397781364; PRAGMA user_version = -1; CREATE TABLE t(x)", SP_PROTOCOL,
+     "which no version made", false},
+    {"ours without its tables", NULL,
+     "PRAGMA application_id = 1397781364; PRAGMA user_version = 2; CREATE TABLE t(x)", SP_PROTOCOL,
+     "not what they were made as", true},
+    {"ours with other tables", NULL,
+     "PRAGMA application_id = 1397781364; PRAGMA user_version = 1; CREATE TABLE leases(x)",
+     SP_PROTOCOL, "not what they were made as", false},
 };
 
 /* A run that is killed in the middle would leave it so. */
@@ -118,7 +129,8 @@ Test(sqlite, what_is_not_ours_is_refused_and_left_alone)
 		cr_expect(strstr(err.message, rows[i].says), "%s: \"%s\"", rows[i].remark,
 			  err.message);
 		cr_assert_eq(sp_read_file(path, 1 << 20, &after, NULL), 0);
-		cr_expect(before.len == after.len && !memcmp(before.data, after.data, after.len),
+		cr_expect(rows[i].ours || (before.len == after.len &&
+					   !memcmp(before.data, after.data, after.len)),
 			  "%s: the file was changed", rows[i].remark);
 		sp_store_done(&store);
 		sp_bytes_done(&before);
@@ -145,9 +157,15 @@ Test(sqlite, paths)
 		  "%s", err.message);
 	cr_expect_eq(open_at("/dev/null/store.db", &store, &err), SP_IO, "%s", err.message);
 	cr_expect(strstr(err.message, "/dev/null is no folder"), "%s", err.message);
+	cr_expect_eq(open_at(":memory:", &store, &err), SP_INVALID, "%s", err.message);
+	cr_expect_eq(open_at("file:x?mode=memory", &store, &err), SP_INVALID, "%s", err.message);
+	cr_assert_eq(symlink("nowhere/at/all", path), 0);
+	cr_expect_eq(open_at(path, &store, &err), SP_IO, "%s", err.message);
+	cr_expect(strstr(err.message, "a link to something that does not exist"), "%s",
+		  err.message);
 	/* Not even root may write there. */
-	cr_expect_eq(open_at("/proc/self/store.db", &store, &err), SP_IO, "%s", err.message);
-	cr_expect(strstr(err.message, "nothing can be made in its folder /proc/self"), "%s",
+	cr_expect_eq(open_at("/proc/self/store.db", &store, &err), SP_DENIED, "%s", err.message);
+	cr_expect(strstr(err.message, "nothing can be made in its folder (/proc/self)"), "%s",
 		  err.message);
 }
 
@@ -294,6 +312,26 @@ Test(sqlite, a_lease_runs_out)
 	sp_lease_done(&next);
 	sp_lock_done(&one);
 	sp_lock_done(&two);
+}
+
+static long ask(const char *sql);
+
+/* What a holder left that died goes with the next lock, of whatever key. */
+Test(sqlite, leases_of_the_dead_do_not_pile_up)
+{
+	struct sp_sqlite_options options = SP_SQLITE_OPTIONS_INIT;
+	struct sp_lock lock = SP_LOCK_INIT;
+	struct sp_lease held = SP_LEASE_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	options.path = path;
+	cr_assert_eq(sp_sqlite_lock_open(&options, &lock, &err), 0, "%s", err.message);
+	run_sql("INSERT INTO leases VALUES('dead', 'x', 'another start', 9223372036854775807)");
+	cr_assert_eq(sp_lock_acquire(&lock, "k", NULL, &held, &err), 0, "%s", err.message);
+	cr_expect_eq(ask("SELECT count(*) FROM leases WHERE key = 'dead'"), 0);
+	cr_expect_eq(ask("SELECT count(*) FROM leases WHERE key = 'k'"), 1);
+	sp_lease_done(&held);
+	sp_lock_done(&lock);
 }
 
 static long ask(const char *sql)
