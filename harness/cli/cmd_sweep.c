@@ -93,29 +93,74 @@ static bool sweep_book(struct sweep *sweep, const struct sp_book *book,
 	return !rc;
 }
 
+/* Rows of records that may be in a store which is there still. */
+static size_t records_of(const struct sp_book *book)
+{
+	return book->store && cli_store_outlives(book->store) ? book->n_records : 0;
+}
+
+/*
+ * Deletes the records in the store of the run, whose SPEC may hold a path that starts where the run
+ * did.
+ */
+static bool sweep_records(struct sweep *sweep, const struct sp_book *book,
+			  struct sp_sweep_counts *ret_counts)
+{
+	struct cli_registry_options where = {.store = book->store};
+	struct cli_registry *registry = cli_registry_new(&where);
+	struct sp_subject subject SP_CLEANUP(sp_subject_done) = SP_SUBJECT_INIT;
+	struct sp_cancel *cancel = sp_cancel_new();
+	struct sp_error err = SP_ERROR_INIT;
+	struct sp_sweep_options o = {.book = book,
+				     .end = sweep->args->yes,
+				     .now_ms = sp_wall_ms(),
+				     .say = say_line,
+				     .cancel = cancel};
+	int here SP_CLOSE = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = registry && cancel ? 0 : sp_error_set(&err, SP_INTERNAL, "out of memory");
+
+	if (!rc && (here < 0 || !book->cwd || chdir(book->cwd)))
+		rc = sp_error_set(&err, SP_IO, "its folder %s cannot be entered",
+				  book->cwd ? book->cwd : "");
+	if (!rc)
+		rc = cli_registry_open(registry, SP_SUBJECT_STORE, book->store, NULL, &subject,
+				       &err);
+	sp_cancel_set_deadline(cancel, sp_deadline_ms(LIMIT_MS));
+	if (rc)
+		printf("  cannot open %s: %s; it is left for a sweep that can\n", book->store,
+		       err.message);
+	else
+		sp_sweep_records(&o, &subject.store, ret_counts);
+	sp_subject_done(&subject);
+	sp_cancel_unref(cancel);
+	cli_registry_free(registry);
+	if (here >= 0 && fchdir(here))
+		printf("  this command cannot go back to where it was started\n");
+	return !rc;
+}
+
 /* A ledger that nobody holds any more. */
 static void sweep_ledger(struct sweep *sweep, const char *path, const struct sp_book *book)
 {
-	struct sp_sweep_counts counts = {0, 0, 0, 0};
+	struct sp_sweep_counts counts = {0, 0, 0, 0}, records = {0, 0, 0, 0};
+	bool outlives;
 	char start[32];
 
 	sp_wall_format(book->start_ms, start, sizeof(start));
 	printf("run of %s, process %lld, provider %s\n", start, (long long)book->pid,
 	       book->provider ? book->provider : "(none)");
-	if (!book->provider || !cli_spec_outlives(book->provider)) {
-		printf("  what it made ended with it\n");
-		if (sweep->args->yes)
-			(void)unlink(path);
-		return;
-	}
-	if (rows_of(book) && !sweep_book(sweep, book, &counts)) {
-		sweep->sum.failed += rows_of(book);
-		return;
-	}
+	outlives = book->provider && cli_spec_outlives(book->provider);
+	if (records_of(book) && !sweep_records(sweep, book, &records))
+		records.failed = records_of(book);
+	add(&sweep->sum, &records);
+	if (outlives && rows_of(book) && !sweep_book(sweep, book, &counts))
+		counts.failed = rows_of(book);
 	add(&sweep->sum, &counts);
-	if (!rows_of(book))
+	if (!outlives && !records_of(book))
+		printf("  what it made ended with it\n");
+	else if (!rows_of(book) && !records_of(book))
 		printf("  nothing is left of it\n");
-	if (!counts.left && !counts.failed && sweep->args->yes)
+	if (!counts.left && !counts.failed && !records.failed && sweep->args->yes)
 		(void)unlink(path);
 }
 
@@ -217,7 +262,8 @@ const struct cli_command cli_sweep_command = {
     .summary = "remove what crashed runs left behind",
     .details =
 	"Reads the ledgers of runs that were killed (a running one holds a lock on its own) and "
-	"ends the sandboxes and snapshots that they name, nothing else. A create whose answer "
+	"ends the sandboxes and snapshots and deletes the records that they name, nothing else. A "
+	"create whose answer "
 	"was lost is looked for: a sandbox is ended only if it carries the random lifetime "
 	"of that create, was not there before the run, is younger than the create and is the "
 	"only such one; otherwise its short lifetime ends it. Needs the credentials of the run "

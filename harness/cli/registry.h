@@ -67,6 +67,8 @@ const char *cli_spec_default(enum sp_subject_kind kind);
 bool cli_spec_is_live(const char *spec);
 /* True for a SPEC whose sandboxes live on when the run is killed. */
 bool cli_spec_outlives(const char *spec);
+/* Whether what a store of this SPEC holds may be there after the run. */
+bool cli_store_outlives(const char *spec);
 /* True for a SPEC that opens the Render provider, where faults of its steps and transport apply. */
 bool cli_spec_is_render(const char *spec);
 

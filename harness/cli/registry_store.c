@@ -204,6 +204,14 @@ static int open_kind(struct cli_registry *registry, enum sp_subject_kind kind, c
 	return rc ? rc : open_scheme(registry, kind, text, &spec, subject, err);
 }
 
+bool cli_store_outlives(const char *text)
+{
+	struct cli_spec spec SP_CLEANUP(cli_spec_done) = CLI_SPEC_INIT;
+
+	return !cli_spec_parse(SP_SUBJECT_STORE, text, &spec, NULL) && spec.scheme != CLI_MEMORY &&
+	       (spec.scheme != CLI_SQLITE || spec.target);
+}
+
 int cli_open_store(struct cli_registry *registry, const char *spec, struct sp_subject *subject,
 		   struct sp_error *err)
 {

@@ -9,7 +9,7 @@
 
 #include "ledger.h"
 
-#define ROW_MAX 8192
+#define ROW_MAX 32768
 #define FILE_MAX (256UL * 1024 * 1024)
 /* Version 1 named the provider among the subjects, and had no workspaces. */
 #define VERSION 2
@@ -62,6 +62,11 @@ void sp_book_done(struct sp_book *book)
 	ids_done(book->made, book->n_made);
 	free(book->sandboxes);
 	free(book->snapshots);
+	while (book->n_records)
+		free(book->records[--book->n_records]);
+	free(book->records);
+	free(book->store);
+	free(book->cwd);
 	free(book->provider);
 	*book = (struct sp_book)SP_BOOK_INIT;
 }
@@ -233,13 +238,47 @@ static int take_deleted(struct sp_book *book, const cJSON *row)
 	return 0;
 }
 
+static int take_store(struct sp_book *book, const cJSON *row)
+{
+	free(book->store);
+	free(book->cwd);
+	book->store = text_of(row, "spec");
+	book->cwd = text_of(row, "cwd");
+	return 0;
+}
+
+static int take_record(struct sp_book *book, const cJSON *row)
+{
+	char *key = text_of(row, "id");
+	char **room = key ? GROW(book->records, book->n_records) : NULL;
+
+	if (room)
+		*room = SP_TAKE(key);
+	free(key);
+	return room ? 0 : SP_INTERNAL;
+}
+
+static int take_forgot(struct sp_book *book, const cJSON *row)
+{
+	const char *key = sp_json_str(row, "id");
+
+	for (size_t i = book->n_records; i-- > 0;) {
+		if (!same(book->records[i], key))
+			continue;
+		free(book->records[i]);
+		book->records[i] = book->records[--book->n_records];
+	}
+	return 0;
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct sp_book *book, const cJSON *row);
 } rows[] = {
-    {"run", take_run},	   {"before", take_before},   {"intent", take_intent},
-    {"made", take_made},   {"gone", take_gone},	      {"snapshot", take_snapshot},
-    {"taken", take_taken}, {"deleted", take_deleted},
+    {"run", take_run},	     {"before", take_before},	{"intent", take_intent},
+    {"made", take_made},     {"gone", take_gone},	{"snapshot", take_snapshot},
+    {"taken", take_taken},   {"deleted", take_deleted}, {"store", take_store},
+    {"record", take_record}, {"forgot", take_forgot},
 };
 
 static int take_row(struct sp_book *book, const char *line, size_t len)

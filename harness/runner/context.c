@@ -127,6 +127,15 @@ void sp_case_own_sandbox(struct sp_case *t, const char *id)
 		sp_guard_track(t->guard, id);
 }
 
+void sp_case_own_record(struct sp_case *t, const char *key)
+{
+	const struct sp_store_capabilities *declared =
+	    sp_store_capabilities(&t->opened->subject.store);
+
+	if (key && declared && declared->durable)
+		(void)sp_guard_wrote(t->guard, key);
+}
+
 int sp_case_try_second(struct sp_case *t, struct sp_subject **ret_subject, struct sp_error *err)
 {
 	struct sp_case_second *second = calloc(1, sizeof(*second));

@@ -413,6 +413,48 @@ void sp_guard_snapshot_ended(struct sp_guard *guard, const char *row, int rc,
 		sp_guard_add(guard, &guard->snapshots, reference);
 }
 
+/* Longest key that is told of: longer than any that our stores take, since messages are bounded. */
+#define KEY_MAX_TOLD 4096
+
+static bool has_record(struct sp_guard *guard, const char *key)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&guard->lock);
+	for (struct sp_guard_thing *at = guard->records; !has && at; at = at->next)
+		has = !strcmp(at->id, key);
+	pthread_mutex_unlock(&guard->lock);
+	return has;
+}
+
+bool sp_guard_can_tell(const char *key)
+{
+	return strnlen(key, KEY_MAX_TOLD + 1) <= KEY_MAX_TOLD;
+}
+
+bool sp_guard_wrote(struct sp_guard *guard, const char *key)
+{
+	if (has_record(guard, key))
+		return false;
+	sp_guard_add(guard, &guard->records, key);
+	if (!sp_guard_can_tell(key))
+		return true;
+	sp_ledger_record(guard->options.ledger, key);
+	if (guard->options.wrote)
+		guard->options.wrote(guard->options.arg, key);
+	return true;
+}
+
+void sp_guard_forgot(struct sp_guard *guard, const char *key)
+{
+	(void)sp_guard_remove(guard, &guard->records, key);
+	if (!sp_guard_can_tell(key))
+		return;
+	sp_ledger_forgot(guard->options.ledger, key);
+	if (guard->options.forgot)
+		guard->options.forgot(guard->options.arg, key);
+}
+
 char *sp_guard_take_record(struct sp_guard *guard)
 {
 	return take(guard, &guard->records, NULL, true);

@@ -34,6 +34,9 @@ struct sp_guard_options {
 	/* Called when a sandbox was made and when it is gone. May be NULL. */
 	void (*made)(void *arg, const char *id);
 	void (*gone)(void *arg, const char *id);
+	/* The same of the keys of records of a store that is durable. */
+	void (*wrote)(void *arg, const char *key);
+	void (*forgot)(void *arg, const char *key);
 	void *arg;
 };
 
@@ -83,7 +86,14 @@ void sp_guard_removed(struct sp_guard *guard, const char *id);
 /* Same as taking a sandbox, for snapshots; and telling that one that was taken is deleted. */
 char *sp_guard_take_snapshot(struct sp_guard *guard);
 void sp_guard_deleted(struct sp_guard *guard, const char *reference);
-/* The same of keys of records. */
+/*
+ * The same of keys of records: noting that one may be there, before it is written (false: it was
+ * noted already); taking one; and telling that it is not there any more. Whether a key is short
+ * enough to be told to the supervisor.
+ */
+bool sp_guard_can_tell(const char *key);
+bool sp_guard_wrote(struct sp_guard *guard, const char *key);
 char *sp_guard_take_record(struct sp_guard *guard);
+void sp_guard_forgot(struct sp_guard *guard, const char *key);
 
 #endif

@@ -37,18 +37,28 @@ static int store_get(void *self, const char *key, struct sp_record *ret_record, 
 	return rc;
 }
 
+/* A record of one that is durable stays when nobody deletes it, and so is noted before it is there.
+ */
+static bool keeps(struct guarded_store *w, const char *key)
+{
+	const struct sp_store_capabilities *declared =
+	    w->inner.ops->capabilities ? store_capabilities(w) : NULL;
+
+	return key && *key && declared && declared->durable;
+}
+
 static int store_upsert(void *self, const struct sp_record *record, const uint64_t *fence,
 			struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct guarded_store *w = self;
-	int rc = SP_GUARDED(w->guard, "store.upsert",
-			    w->inner.ops->upsert(w->inner.self, record, fence, cancel, err));
+	bool noted = record && keeps(w, record->key) && sp_guard_wrote(w->guard, record->key);
+	int rc;
 
-	/* Whatever it answered, but a refusal of the record itself, it may be there. */
-	if (record && record->key && rc != SP_INVALID) {
-		(void)sp_guard_remove(w->guard, &w->guard->records, record->key);
-		sp_guard_add(w->guard, &w->guard->records, record->key);
-	}
+	rc = SP_GUARDED(w->guard, "store.upsert",
+			w->inner.ops->upsert(w->inner.self, record, fence, cancel, err));
+	/* Whatever else it answered, it may be there. */
+	if (noted && rc == SP_INVALID)
+		sp_guard_forgot(w->guard, record->key);
 	sp_guard_note(w->guard, "upsert %s%s -> %s", record && record->key ? record->key : "NULL",
 		      fence ? " with a fence" : "", rc ? sp_code_name(rc) : "ok");
 	return rc;
@@ -60,8 +70,8 @@ static int store_del(void *self, const char *key, struct sp_cancel *cancel, stru
 	int rc = SP_GUARDED(w->guard, "store.del",
 			    w->inner.ops->del(w->inner.self, key, cancel, err));
 
-	if (!rc)
-		(void)sp_guard_remove(w->guard, &w->guard->records, key);
+	if (!rc && keeps(w, key))
+		sp_guard_forgot(w->guard, key);
 	sp_guard_note(w->guard, "del %s -> %s", key ? key : "NULL", rc ? sp_code_name(rc) : "ok");
 	return rc;
 }

@@ -15,7 +15,8 @@
 #include <base/clock.h>
 #include <base/files.h>
 
-#define ROW_CEILING 8192
+/* A key may be long, and all of it escaped. */
+#define ROW_CEILING 32768
 /* Ids of one row, so that it stays one write. */
 #define IDS_A_ROW 100
 
@@ -217,6 +218,31 @@ int sp_ledger_deleted(struct sp_ledger *ledger, const char *reference)
 	return tell(ledger, "deleted", NULL, NULL, reference);
 }
 
+int sp_ledger_store(struct sp_ledger *ledger, const char *store)
+{
+	struct sp_buf row SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(ROW_CEILING);
+	char *cwd SP_FREE = getcwd(NULL, 0);
+
+	if (!ledger || !store)
+		return 0;
+	sp_buf_adds(&row, "{\"row\":\"store\",\"spec\":");
+	add_text(&row, store);
+	sp_buf_adds(&row, ",\"cwd\":");
+	add_text(&row, cwd);
+	sp_buf_adds(&row, "}\n");
+	return append(ledger, &row, false);
+}
+
+int sp_ledger_record(struct sp_ledger *ledger, const char *key)
+{
+	return tell(ledger, "record", NULL, NULL, key);
+}
+
+int sp_ledger_forgot(struct sp_ledger *ledger, const char *key)
+{
+	return tell(ledger, "forgot", NULL, NULL, key);
+}
+
 bool sp_ledger_open_rows(const struct sp_ledger *ledger)
 {
 	struct sp_book book SP_CLEANUP(sp_book_done) = SP_BOOK_INIT;
@@ -224,7 +250,8 @@ bool sp_ledger_open_rows(const struct sp_ledger *ledger)
 	if (!ledger)
 		return false;
 	/* What cannot be read is kept for whoever can. */
-	return sp_book_read(ledger->path, &book, NULL) || book.n_sandboxes || book.n_snapshots;
+	return sp_book_read(ledger->path, &book, NULL) || book.n_sandboxes || book.n_snapshots ||
+	       book.n_records;
 }
 
 void sp_ledger_close(struct sp_ledger *ledger, bool clean)

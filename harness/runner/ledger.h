@@ -58,6 +58,15 @@ int sp_ledger_taken(struct sp_ledger *ledger, const char *row, const char *refer
 /* A snapshot is deleted. */
 int sp_ledger_deleted(struct sp_ledger *ledger, const char *reference);
 
+/*
+ * The store that rows of records mean: redacted SPEC, and the folder from which it is to be
+ * understood. Before any of them.
+ */
+int sp_ledger_store(struct sp_ledger *ledger, const char *store);
+/* A record may be in the store from now on; it is not there any more. */
+int sp_ledger_record(struct sp_ledger *ledger, const char *key);
+int sp_ledger_forgot(struct sp_ledger *ledger, const char *key);
+
 /* True when the file names something that is not told to be gone, or a call without an outcome. */
 bool sp_ledger_open_rows(const struct sp_ledger *ledger);
 /* Closes; removes the file when `clean`. NULL is fine. */
@@ -114,6 +123,11 @@ struct sp_book {
 	size_t n_snapshots;
 	struct sp_book_id *before;
 	size_t n_before;
+	/* Keys of records that may be there, and what opens their store from which folder. */
+	char *store;
+	char *cwd;
+	char **records;
+	size_t n_records;
 	/* Everything that the run made, gone or not. */
 	struct sp_book_id *made;
 	size_t n_made;

@@ -51,10 +51,10 @@ static unsigned worker_count(const struct sp_run_options *o)
 	return jobs > MAX_JOBS ? MAX_JOBS : jobs;
 }
 
-static const char *shown_provider(const struct sp_run_options *o)
+static const char *shown_of(const struct sp_run_options *o, enum sp_subject_kind kind)
 {
 	for (size_t i = 0; i < o->n_subjects; i++)
-		if (o->subjects[i].kind == SP_SUBJECT_PROVIDER)
+		if (o->subjects[i].kind == kind)
 			return o->subjects[i].shown;
 	return NULL;
 }
@@ -69,9 +69,11 @@ static int open_ledger(struct run *run, struct sp_error *err)
 	for (size_t i = 0; i < o->n_subjects; i++)
 		sp_buf_addf(&subjects, "%s%s=%s", i ? " " : "",
 			    sp_subject_kind_name(o->subjects[i].kind), o->subjects[i].shown);
-	if (!sp_ledger_open(sp_buf_str(&subjects), shown_provider(o), o->outlives, &run->ledger,
-			    &why))
-		return 0;
+	if (!sp_ledger_open(sp_buf_str(&subjects), shown_of(o, SP_SUBJECT_PROVIDER), o->outlives,
+			    &run->ledger, &why))
+		return sp_ledger_store(run->ledger, shown_of(o, SP_SUBJECT_STORE))
+			   ? sp_error_set(err, SP_IO, "the ledger cannot be written")
+			   : 0;
 	if (!o->outlives) {
 		fprintf(stderr, "sandproof: this run has no ledger: %s\n", why.message);
 		return 0;
@@ -111,11 +113,13 @@ static void close_run(struct run *run)
 		     (!sp_supervisor_left(run->supervisor) &&
 		      (!o->outlives || !sp_ledger_open_rows(run->ledger)));
 
+	size_t records = run->supervisor ? sp_supervisor_records(run->supervisor) : 0;
+
 	sp_supervisor_close(run->supervisor);
 	/* A prepare that failed half-way has cleaned up after itself. */
 	if (o->finish && run->prepared)
 		o->finish(o->opener);
-	if (!clean && o->outlives && run->ledger)
+	if (!clean && run->ledger && (o->outlives || records))
 		fprintf(stderr, "sandproof: something is left; `sandproof sweep` shows what (%s)\n",
 			sp_ledger_path(run->ledger));
 	sp_ledger_close(run->ledger, clean);

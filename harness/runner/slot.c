@@ -50,7 +50,10 @@ void sp_slot_close(struct sp_slot *slot)
 	sp_shared_free(slot->shared);
 	for (size_t i = 0; i < slot->n_made; i++)
 		free(slot->made[i].id);
+	for (size_t i = 0; i < slot->n_wrote; i++)
+		free(slot->wrote[i].id);
 	free(slot->made);
+	free(slot->wrote);
 	free(slot->workspace);
 	free(slot->tmp_dir);
 	free(slot->log_path);
@@ -166,6 +169,21 @@ void sp_slot_send_run(struct sp_slot *slot, struct sp_wire *wire, size_t index, 
 	(void)sp_wire_send(wire, slot->sock);
 }
 
+/* As many as one message has room for; the others are told as left. */
+static void put_records(const struct sp_slot *slot, struct sp_wire *wire)
+{
+	size_t n = 0, room = SP_WIRE_MAX > wire->len ? (SP_WIRE_MAX - wire->len) / 2 : 0;
+
+	for (size_t used = 0; n < slot->n_wrote; n++) {
+		used += strlen(slot->wrote[n].id) + 2 * sizeof(uint64_t);
+		if (used > room)
+			break;
+	}
+	sp_wire_put(wire, n);
+	for (size_t i = 0; i < n; i++)
+		sp_wire_put_text(wire, slot->wrote[i].id);
+}
+
 void sp_slot_send_clean(struct sp_slot *slot, struct sp_wire *wire)
 {
 	slot->state = SP_SLOT_CLEANING;
@@ -173,6 +191,7 @@ void sp_slot_send_clean(struct sp_slot *slot, struct sp_wire *wire)
 	sp_wire_put(wire, slot->n_made);
 	for (size_t i = 0; i < slot->n_made; i++)
 		sp_wire_put_text(wire, slot->made[i].id);
+	put_records(slot, wire);
 	(void)sp_wire_send(wire, slot->sock);
 }
 
@@ -185,40 +204,63 @@ void sp_slot_send_quit(struct sp_slot *slot, struct sp_wire *wire)
 
 /* ---- what it made ---- */
 
-static struct sp_slot_thing *find_made(struct sp_slot *slot, const char *id)
+static struct sp_slot_thing *find_thing(struct sp_slot_thing *things, size_t n, const char *id)
 {
-	for (size_t i = 0; i < slot->n_made; i++)
-		if (!strcmp(slot->made[i].id, id))
-			return &slot->made[i];
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(things[i].id, id))
+			return &things[i];
 	return NULL;
 }
 
-void sp_slot_made(struct sp_slot *slot, const char *id)
+static void add_thing(struct sp_slot_thing **things, size_t *n, const char *id)
 {
-	struct sp_slot_thing *longer = reallocarray(slot->made, slot->n_made + 1, sizeof(*longer));
+	struct sp_slot_thing *longer = reallocarray(*things, *n + 1, sizeof(*longer));
 	char *copy = strdup(id);
 
 	if (longer)
-		slot->made = longer;
+		*things = longer;
 	if (longer && copy)
-		slot->made[slot->n_made++] = (struct sp_slot_thing){ SP_TAKE(copy), false };
+		longer[(*n)++] = (struct sp_slot_thing){SP_TAKE(copy), false};
 	free(copy);
 }
 
-void sp_slot_gone(struct sp_slot *slot, const char *id)
+static void drop_thing(struct sp_slot_thing *things, size_t *n, const char *id)
 {
-	struct sp_slot_thing *thing = find_made(slot, id);
+	struct sp_slot_thing *thing = find_thing(things, *n, id);
 
 	if (!thing)
 		return;
 	free(thing->id);
-	*thing = slot->made[--slot->n_made];
+	*thing = things[--*n];
+}
+
+void sp_slot_made(struct sp_slot *slot, const char *id)
+{
+	add_thing(&slot->made, &slot->n_made, id);
+}
+
+void sp_slot_gone(struct sp_slot *slot, const char *id)
+{
+	drop_thing(slot->made, &slot->n_made, id);
+}
+
+void sp_slot_wrote(struct sp_slot *slot, const char *key)
+{
+	if (!find_thing(slot->wrote, slot->n_wrote, key))
+		add_thing(&slot->wrote, &slot->n_wrote, key);
+}
+
+void sp_slot_forgot(struct sp_slot *slot, const char *key)
+{
+	drop_thing(slot->wrote, &slot->n_wrote, key);
 }
 
 void sp_slot_reported(struct sp_slot *slot, const char *id)
 {
-	struct sp_slot_thing *thing = find_made(slot, id);
+	struct sp_slot_thing *thing = find_thing(slot->made, slot->n_made, id);
 
+	if (!thing)
+		thing = find_thing(slot->wrote, slot->n_wrote, id);
 	if (thing)
 		thing->reported = true;
 }

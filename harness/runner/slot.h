@@ -47,7 +47,7 @@ struct sp_slot_options {
 	size_t n_private_fds;
 };
 
-/* A sandbox that was made and not removed. */
+/* A sandbox that was made and not removed, or a record that was written and not deleted. */
 struct sp_slot_thing {
 	char *id;
 	/* A leak line names it already. */
@@ -87,6 +87,9 @@ struct sp_slot {
 	off_t log_from;
 	struct sp_slot_thing *made;
 	size_t n_made;
+	/* The same of records, by key. */
+	struct sp_slot_thing *wrote;
+	size_t n_wrote;
 	/* The worker opened a subject, so it may have made things. */
 	bool opened;
 	/* A worker ended without removing what it made. */
@@ -125,6 +128,10 @@ void sp_slot_send_quit(struct sp_slot *slot, struct sp_wire *wire);
 /* Keeps the list of what was made; `id` is the caller's. */
 void sp_slot_made(struct sp_slot *slot, const char *id);
 void sp_slot_gone(struct sp_slot *slot, const char *id);
+/* The same of records. */
+void sp_slot_wrote(struct sp_slot *slot, const char *key);
+void sp_slot_forgot(struct sp_slot *slot, const char *key);
+/* A leak line names the sandbox or the record. */
 void sp_slot_reported(struct sp_slot *slot, const char *id);
 
 /* Appends what the worker printed since its case began, its last few KiB. */

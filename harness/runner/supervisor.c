@@ -258,9 +258,18 @@ bool sp_supervisor_interrupted(const struct sp_supervisor *s)
 	return s->interrupted;
 }
 
+size_t sp_supervisor_records(const struct sp_supervisor *s)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->n_slots; i++)
+		n += s->slots[i].n_wrote;
+	return n;
+}
+
 size_t sp_supervisor_left(const struct sp_supervisor *s)
 {
-	size_t left = 0;
+	size_t left = sp_supervisor_records(s);
 
 	for (unsigned i = 0; i < s->n_slots; i++)
 		left += s->slots[i].n_made;
@@ -624,8 +633,12 @@ static void take_text(struct sp_supervisor *s, struct sp_slot *slot, enum sp_wir
 		sp_tally_secret(s->options.tally, text);
 	else if (type == SP_WIRE_MADE)
 		sp_slot_made(slot, text);
-	else
+	else if (type == SP_WIRE_GONE)
 		sp_slot_gone(slot, text);
+	else if (type == SP_WIRE_WROTE)
+		sp_slot_wrote(slot, text);
+	else
+		sp_slot_forgot(slot, text);
 }
 
 static void take_opened(struct sp_supervisor *s, struct sp_slot *slot)
@@ -665,6 +678,8 @@ static bool take_message(struct sp_supervisor *s, struct sp_slot *slot)
 	case SP_WIRE_SECRET:
 	case SP_WIRE_MADE:
 	case SP_WIRE_GONE:
+	case SP_WIRE_WROTE:
+	case SP_WIRE_FORGOT:
 		take_text(s, slot, type);
 		return true;
 	case SP_WIRE_RETIRE:
@@ -1047,6 +1062,19 @@ static void kill_all(struct sp_supervisor *s)
 	}
 }
 
+/* Records that no worker could delete; they outlive any back end of ours. */
+static void report_records(struct sp_supervisor *s, struct sp_slot *slot)
+{
+	for (size_t k = 0; k < slot->n_wrote; k++) {
+		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(MESSAGE_CEILING);
+
+		if (slot->wrote[k].reported)
+			continue;
+		sp_buf_addf(&text, "the record %.200s may be left in the store", slot->wrote[k].id);
+		sp_tally_leak(s->options.tally, slot->last_id, "record", sp_buf_str(&text));
+	}
+}
+
 /* Sandboxes that no worker could remove. */
 static void report_left(struct sp_supervisor *s)
 {
@@ -1063,6 +1091,7 @@ static void report_left(struct sp_supervisor *s)
 			sp_tally_leak(s->options.tally, slot->last_id, "sandbox",
 				       sp_buf_str(&text));
 		}
+		report_records(s, slot);
 	}
 }
 

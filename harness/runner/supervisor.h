@@ -41,8 +41,9 @@ int sp_supervisor_open(const struct sp_supervisor_options *options,
 int sp_supervisor_run(struct sp_supervisor *supervisor, struct sp_error *err);
 /* A signal ended the run. */
 bool sp_supervisor_interrupted(const struct sp_supervisor *supervisor);
-/* Sandboxes that nobody removed. */
+/* Sandboxes and records that nobody removed; the records among them. */
 size_t sp_supervisor_left(const struct sp_supervisor *supervisor);
+size_t sp_supervisor_records(const struct sp_supervisor *supervisor);
 /* Gives the signals back and frees it. */
 void sp_supervisor_close(struct sp_supervisor *supervisor);
 

@@ -295,3 +295,40 @@ void sp_sweep_book(const struct sp_sweep_options *options, struct sp_sweep_count
 		sweep_sandbox(&sweep, &options->book->sandboxes[i]);
 	*ret_counts = counts;
 }
+
+/* ---- records ---- */
+
+/* Deletes one; one that is not there is no news. */
+static void sweep_record(struct sweep *s, struct sp_store *store, const char *key)
+{
+	struct sp_record record SP_CLEANUP(sp_record_done) = SP_RECORD_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	bool found = true;
+	int rc = sp_store_get(store, key, &record, &found, s->o->cancel, &err);
+
+	if (!rc && !found) {
+		s->counts->gone++;
+		return;
+	}
+	/* One that is damaged is deleted, too. */
+	rc = s->o->end ? sp_store_del(store, key, s->o->cancel, &err) : 0;
+	if (rc) {
+		s->counts->failed++;
+		say(s, "record %.200s: cannot be deleted: %s: %s", key, sp_code_name(rc),
+		    err.message);
+		return;
+	}
+	s->counts->ended++;
+	say(s, "record %.200s: %s", key, s->o->end ? "deleted" : "to be deleted");
+}
+
+void sp_sweep_records(const struct sp_sweep_options *options, struct sp_store *store,
+		      struct sp_sweep_counts *ret_counts)
+{
+	struct sp_sweep_counts counts = {0, 0, 0, 0};
+	struct sweep s = {.o = options, .book = options->book, .counts = &counts};
+
+	for (size_t i = 0; i < s.book->n_records; i++)
+		sweep_record(&s, store, s.book->records[i]);
+	*ret_counts = counts;
+}

@@ -9,6 +9,7 @@
 
 #include <sandproof/platform.h>
 #include <sandproof/provider.h>
+#include <sandproof/store.h>
 
 #include "ledger.h"
 
@@ -39,6 +40,10 @@ struct sp_sweep_options {
 	struct sp_cancel *cancel;
 };
 
+/* The same of the records that the book names, in their store; `provider` and `platform` are not
+ * looked at. */
+void sp_sweep_records(const struct sp_sweep_options *options, struct sp_store *store,
+		      struct sp_sweep_counts *ret_counts);
 /* Sweeps. Every row is tried, whatever became of the others. */
 void sp_sweep_book(const struct sp_sweep_options *options, struct sp_sweep_counts *ret_counts);
 

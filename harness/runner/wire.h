@@ -25,7 +25,10 @@ enum sp_pairing {
 enum sp_wire_type {
 	/* Supervisor: run a case. index, deadline_ms. */
 	SP_WIRE_RUN = 1,
-	/* Supervisor: remove what earlier workers of this slot left. n, then the id of each. */
+	/*
+	 * Supervisor: remove what earlier workers of this slot left. n, then the id of each
+	 * sandbox; n, then the key of each record.
+	 */
 	SP_WIRE_CLEAN,
 	/* Supervisor: remove the shared sandbox, close everything and end. */
 	SP_WIRE_QUIT,
@@ -40,6 +43,9 @@ enum sp_wire_type {
 	/* Worker: a sandbox was made, or is gone. id. */
 	SP_WIRE_MADE,
 	SP_WIRE_GONE,
+	/* Worker: a record may be there from now on, or is not any more. key. */
+	SP_WIRE_WROTE,
+	SP_WIRE_FORGOT,
 	/* Worker: left behind. case id, kind, id of the thing or NULL, message. */
 	SP_WIRE_LEAK,
 	/* Worker: a case ended. See worker.c, send_result(). */

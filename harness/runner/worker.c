@@ -88,6 +88,16 @@ static void on_gone(void *arg, const char *id)
 	tell_text(arg, SP_WIRE_GONE, id);
 }
 
+static void on_wrote(void *arg, const char *key)
+{
+	tell_text(arg, SP_WIRE_WROTE, key);
+}
+
+static void on_forgot(void *arg, const char *key)
+{
+	tell_text(arg, SP_WIRE_FORGOT, key);
+}
+
 static void tell_leak(struct sp_worker *w, const char *case_id, const char *kind, const char *thing,
 		      const char *format, va_list args)
 {
@@ -200,13 +210,15 @@ static bool set_up(struct sp_worker *w)
 {
 	const struct sp_worker_options *o = w->options;
 	struct sp_guard_options guard = {
-		.shared = o->shared,
-		.ledger = o->ledger,
-		.foreign = plugin_kinds(o->run),
-		.outlives = o->run->outlives,
-		.made = on_made,
-		.gone = on_gone,
-		.arg = w,
+	    .shared = o->shared,
+	    .ledger = o->ledger,
+	    .foreign = plugin_kinds(o->run),
+	    .outlives = o->run->outlives,
+	    .made = on_made,
+	    .gone = on_gone,
+	    .wrote = on_wrote,
+	    .forgot = on_forgot,
+	    .arg = w,
 	};
 
 	for (int kind = 0; kind < SP_SUBJECT_KIND_MAX_; kind++)
@@ -289,17 +301,51 @@ static void clean_with(struct sp_worker *w, struct sp_opened *opened, char *cons
 			sp_guard_removed(w->guard, ids[i]);
 }
 
+/* Records that other workers wrote; one limit for all. What stays is told by the supervisor. */
+static void delete_records(struct sp_worker *w, char *const *keys, size_t n)
+{
+	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = NULL;
+	struct sp_opened *opened = &w->opened[SP_SUBJECT_STORE];
+	struct sp_error err = SP_ERROR_INIT;
+
+	if (!n || !opened->spec || sp_worker_open_subject(w, opened, &err))
+		return;
+	cancel = sp_worker_cleanup_cancel();
+	for (size_t i = 0; i < n; i++)
+		if (keys[i])
+			(void)sp_store_del(&opened->subject.store, keys[i], cancel, NULL);
+}
+
+/* A list of texts of a message; free both levels. */
+static char **get_list(struct sp_wire *wire, uint64_t *ret_n)
+{
+	uint64_t n = sp_wire_get(wire);
+	char **list = n <= SP_WIRE_MAX ? calloc(n + 1, sizeof(*list)) : NULL;
+
+	*ret_n = list ? n : 0;
+	for (uint64_t i = 0; i < *ret_n; i++)
+		list[i] = sp_wire_get_text(wire);
+	return list;
+}
+
+static void free_list(char **list, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
 static void clean(struct sp_worker *w)
 {
-	uint64_t n = sp_wire_get(&w->wire);
-	char **ids SP_FREE = n <= SP_WIRE_MAX ? calloc(n + 1, sizeof(*ids)) : NULL;
+	uint64_t n = 0, n_keys = 0;
+	char **ids = get_list(&w->wire, &n);
+	char **keys = get_list(&w->wire, &n_keys);
 
-	for (uint64_t i = 0; ids && i < n; i++)
-		ids[i] = sp_wire_get_text(&w->wire);
 	for (int kind = 0; ids && kind < SP_SUBJECT_KIND_MAX_; kind++)
 		clean_with(w, &w->opened[kind], ids, n);
-	for (uint64_t i = 0; ids && i < n; i++)
-		free(ids[i]);
+	delete_records(w, keys, n_keys);
+	free_list(ids, n);
+	free_list(keys, n_keys);
 	sp_wire_start(&w->wire, SP_WIRE_CLEANED);
 	sp_worker_tell(w);
 }

@@ -69,22 +69,34 @@ static void run_body(struct sp_case *t, uint64_t limit_ms)
 		sp_case_error(t, here, "the case reached no check, so it proves nothing");
 }
 
+/* Whether nothing of this key is there, which a store says that cannot delete. */
+static bool is_absent(struct sp_store *store, const char *key, struct sp_cancel *cancel)
+{
+	struct sp_record record SP_CLEANUP(sp_record_done) = SP_RECORD_INIT;
+	bool found = true;
+
+	return !sp_store_get(store, key, &record, &found, cancel, NULL) && !found;
+}
+
 /* Records would stay where a store outlives the run, which may be the user's. */
 static void remove_records(struct sp_case *t)
 {
 	struct sp_cancel *cancel SP_CLEANUP(sp_worker_unref_cancel) = sp_worker_cleanup_cancel();
 	struct sp_store *store = &t->opened->subject.store;
-	const struct sp_store_capabilities *declared =
-		store->ops ? sp_store_capabilities(store) : NULL;
-	struct sp_error err = SP_ERROR_INIT;
 	char *key;
 
 	sp_guard_mute(t->guard, true);
 	while ((key = sp_guard_take_record(t->guard))) {
-		if (declared && declared->durable && sp_store_del(store, key, cancel, &err))
-			sp_worker_leak(t->worker, t->def->id, "record",
-				       "the record %.200s could not be deleted: %s: %s", key,
-				       sp_code_name(err.code), err.message);
+		struct sp_error err = SP_ERROR_INIT;
+		int rc = sp_store_del(store, key, cancel, &err);
+
+		if (rc && is_absent(store, key, cancel))
+			sp_guard_forgot(t->guard, key);
+		else if (rc)
+			sp_worker_leak_thing(t->worker, "record",
+					     sp_guard_can_tell(key) ? key : NULL,
+					     "the record %.200s could not be deleted: %s: %s", key,
+					     sp_code_name(rc), err.message);
 		free(key);
 	}
 	sp_guard_mute(t->guard, false);

@@ -115,8 +115,8 @@ void store_process_apart(struct sp_case *t)
 {
 	const char *prefix = sp_case_unique(t);
 
+	store_expect(t, prefix, 0, PEERS * WRITES);
 	write_at_once(t, prefix);
-	store_forget(t, prefix, 0, PEERS * WRITES);
 }
 
 /* ---- one key, written by one and read by others ---- */
@@ -233,8 +233,8 @@ void store_crash_between(struct sp_case *t)
 {
 	const char *prefix = sp_case_unique(t);
 
+	store_expect(t, prefix, 0, WRITES / 2 + 1);
 	kill_between(t, prefix);
-	store_forget(t, prefix, 0, WRITES / 2 + 1);
 }
 
 static void kill_during(struct sp_case *t, const char *key)
@@ -266,6 +266,6 @@ void store_crash_during(struct sp_case *t)
 {
 	const char *key = sp_case_unique(t);
 
+	sp_case_own_record(t, key);
 	kill_during(t, key);
-	(void)sp_store_del(sp_case_store(t), key, sp_case_cancel(t), NULL);
 }

@@ -88,11 +88,10 @@ bool store_keeps(struct sp_case *t, struct sp_store *store, const struct sp_reco
 	return store_put(t, store, record) && store_holds(t, store, record);
 }
 
-void store_forget(struct sp_case *t, const char *prefix, unsigned from, unsigned to)
+void store_expect(struct sp_case *t, const char *prefix, unsigned from, unsigned to)
 {
 	for (unsigned n = from; n < to; n++)
-		(void)sp_store_del(sp_case_store(t), sp_case_format(t, "%s-%u", prefix, n),
-				   sp_case_cancel(t), NULL);
+		sp_case_own_record(t, sp_case_format(t, "%s-%u", prefix, n));
 }
 
 struct sp_store *store_second(struct sp_case *t)

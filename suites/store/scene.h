@@ -28,10 +28,10 @@ bool store_keeps(struct sp_case *t, struct sp_store *store, const struct sp_reco
 bool store_same(struct sp_case *t, const struct sp_record *expected,
 		const struct sp_record *actual);
 /*
- * Deletes PREFIX-FROM to PREFIX-(TO-1), which other processes wrote: what this one writes is
- * deleted by the runner.
+ * Tells the runner of PREFIX-FROM to PREFIX-(TO-1), which other processes are about to write, so
+ * that it deletes them as it does what this one writes, whatever becomes of the case.
  */
-void store_forget(struct sp_case *t, const char *prefix, unsigned from, unsigned to);
+void store_expect(struct sp_case *t, const char *prefix, unsigned from, unsigned to);
 /* A second instance's store, or NULL after a recorded error. */
 struct sp_store *store_second(struct sp_case *t);
 

@@ -309,9 +309,9 @@ void store_trouble_full(struct sp_case *t)
 {
 	const char *prefix = sp_case_unique(t);
 
-	fill_small_disk(t, prefix);
 	/* They are here where the store is elsewhere. */
-	store_forget(t, prefix, 0, N_VALUES);
+	store_expect(t, prefix, 0, N_VALUES);
+	fill_small_disk(t, prefix);
 }
 
 /* "UPSERT-CODE GET-CODE FOUND". */

@@ -162,6 +162,8 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t);
  * call that makes it (`id` NULL) or after it, so that it is counted and removed whatever happens.
  */
 void sp_case_own_sandbox(struct sp_case *t, const char *id);
+/* The same of a record that another process is about to write: told before, under its key. */
+void sp_case_own_record(struct sp_case *t, const char *key);
 /*
  * A second instance of the same subject with state of its own, as another process would have; owned
  * by the runner. NULL after a recorded error.
@@ -226,10 +228,10 @@ enum sp_peer_place {
 
 /*
  * Starts another process, which opens the subject and runs `fn` with a copy of `arg` (at most 60
- * KiB). What it makes is not tracked: tell of its sandboxes by sp_case_own_sandbox(). NULL after a
- * recorded error, or a recorded skip where this machine has no such place. Where the subject cannot
- * be opened, that is an error of the case; in a place other than the plain one it is an answer
- * (sp_peer_refused).
+ * KiB). What it makes is not tracked: tell of its sandboxes and records by sp_case_own_*(). NULL
+ * after a recorded error, or a recorded skip where this machine has no such place. Where the
+ * subject cannot be opened, that is an error of the case; in a place other than the plain one it is
+ * an answer (sp_peer_refused).
  */
 struct sp_peer *sp_case_peer(struct sp_case *t, enum sp_peer_place place, sp_peer_fn fn,
 			     const void *arg, size_t arg_len);

@@ -372,3 +372,53 @@ Test(sqlite, a_run_leaves_a_file_as_it_was, .timeout = 240)
 		     "the record that was there is another");
 	sp_run_result_done(&result);
 }
+
+/* Runs the program; its output is malloc'ed. */
+static int program(const char *const *argv, char **ret_out)
+{
+	struct sp_run_result result = {0};
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_run(argv, NULL, NULL, 0, 1 << 20, NULL, &result, &err);
+	int code = result.code;
+
+	cr_expect_eq(rc, 0, "%s", err.message);
+	cr_assert(asprintf(ret_out, "%s%s", result.out, result.err) > 0);
+	sp_run_result_done(&result);
+	return code;
+}
+
+/* What a killed worker wrote is deleted by the next one, and what a killed run wrote by `sweep`. */
+Test(sqlite, a_killed_run_leaves_nothing_for_good, .timeout = 240)
+{
+	static const char *const whom[] = {"worker", "run"};
+	char *spec SP_FREE = NULL, *state SP_FREE = NULL;
+
+	cr_assert(asprintf(&spec, "sqlite:%s", path) > 0);
+	cr_assert(asprintf(&state, "%s/state", dir) > 0);
+	setenv("XDG_STATE_HOME", state, 1);
+	for (size_t i = 0; i < SP_COUNT(whom); i++) {
+		char *out SP_FREE = NULL, *shown SP_FREE = NULL, *swept SP_FREE = NULL;
+		bool alone = !i;
+
+		setenv("ENDS_KILLED", whom[i], 1);
+		(void)program((const char *const[]){SP_TEST_BIN_DIR "/sandproof", "run", "--store",
+						    spec, "--suite", "ends", "--suite-plugin",
+						    SP_TEST_BIN_DIR "/plugins/plugin_ends.so",
+						    NULL},
+			      &out);
+		cr_expect(!strstr(out, "LEAK"), "%s", out);
+		cr_expect_eq(ask("SELECT count(*) FROM records"), alone ? 0 : 1, "%s\n%s", whom[i],
+			     out);
+		cr_expect_eq(
+		    program((const char *const[]){SP_TEST_BIN_DIR "/sandproof", "sweep", NULL},
+			    &shown),
+		    0);
+		cr_expect_eq(ask("SELECT count(*) FROM records"), alone ? 0 : 1, "%s", shown);
+		cr_expect_eq(program((const char *const[]){SP_TEST_BIN_DIR "/sandproof", "sweep",
+							   "--yes", NULL},
+				     &swept),
+			     0);
+		cr_expect(strstr(swept, alone ? "0 ledgers" : "1 ledger: 1 ended"), "%s", swept);
+		cr_expect_eq(ask("SELECT count(*) FROM records"), 0, "%s", swept);
+	}
+}
