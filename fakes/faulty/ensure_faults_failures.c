@@ -220,6 +220,15 @@ static int remove_blindly(struct fault_ensure_call *call, const char *id, struct
 }
 ENSURE_HOOKS(expired_blind, .remove = remove_blindly)
 
+static int delete_blindly(struct fault_ensure_call *call, const char *snapshot_id,
+			  struct sp_cancel *cancel, struct sp_error *err)
+{
+	(void)err;
+	(void)sp_provider_snapshot_delete(call->asked->provider, snapshot_id, cancel, NULL);
+	return 0;
+}
+ENSURE_HOOKS(snapshot_error_ignored, .snapshot_delete = delete_blindly)
+
 /* ---- Destroying ---- */
 
 static int delete_nothing(struct fault_ensure_call *call, const char *key, struct sp_cancel *cancel,
@@ -378,6 +387,10 @@ static const struct sp_fault faults[] = {
 	ENSURE_FAULT("ensure-expired-blind", expired_blind, "N11",
 		     "An old sandbox that cannot be destroyed loses its record.",
 		     SOURCES("field:L08"), "ensure.age.stuck"),
+	ENSURE_FAULT("ensure-snapshot-error-ignored", snapshot_error_ignored, "N12",
+		     "A snapshot that cannot be deleted loses its record.",
+		     SOURCES("field:L08", "contract:C194"), "ensure.age.stuck",
+		     "ensure.destroy.error"),
 	ENSURE_FAULT("ensure-destroy-keeps-record", destroy_keeps_record, "N12",
 		     "destroy() leaves the record.", SOURCES("field:L08"), "ensure.destroy.all"),
 	ENSURE_FAULT("ensure-destroy-forgets-first", destroy_forgets_first, "N12",

@@ -125,6 +125,24 @@ static int release_after_success(struct fault_ensure_call *call, int rc, struct 
 }
 ENSURE_HOOKS(keeps_lock, .acquire = take_to_keep, .after = release_after_success)
 
+/* Given back before the record is written. */
+static int upsert_unlocked(struct fault_ensure_call *call, struct sp_record *record,
+			   const uint64_t *fence, struct sp_cancel *cancel, struct sp_error *err)
+{
+	sp_lease_done(&call->lease);
+	return fault_asked_upsert(call, record, fence, cancel, err);
+}
+
+static int release_at_last(struct fault_ensure_call *call, int rc, struct sp_sandbox *sandbox,
+			   enum sp_ensure_outcome *outcome, struct sp_error *err)
+{
+	(void)sandbox, (void)outcome, (void)err;
+	sp_lease_done(&call->lease);
+	return rc;
+}
+ENSURE_HOOKS(unlocks_early, .acquire = take_to_keep, .upsert = upsert_unlocked,
+	     .after = release_at_last)
+
 /* The same lease without its signal. */
 static void deaf_release(void *self)
 {
@@ -205,6 +223,9 @@ static const struct sp_fault faults[] = {
 		     "ensure.fail.lock-free"),
 	ENSURE_FAULT("ensure-lock-bare", lock_bare, "N14", "The lock's name is the bare key.",
 		     SOURCES("contract:C184"), "ensure.lock.name"),
+	ENSURE_FAULT("ensure-unlocks-early", unlocks_early, "N14",
+		     "The lock is given back before the record is written.",
+		     SOURCES("contract:C184", "contract:C284"), "ensure.lock.name"),
 	ENSURE_FAULT("ensure-no-fence", no_fence, "N14", "Records carry no fence.",
 		     SOURCES("field:T11"), "ensure.lock.fence"),
 	ENSURE_FAULT("ensure-ignores-lost-lease", ignores_lost_lease, "N14",

@@ -2,6 +2,7 @@
 /* Faults of the paths: create, resume, restore, and the record of each. */
 #include "wrap_ensure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Create ---- */
@@ -53,6 +54,44 @@ static int create_without_env(struct fault_ensure_call *call, struct sp_create_o
 	return sp_provider_create(call->asked->provider, options, ret_sandbox, err);
 }
 ENSURE_HOOKS(without_env, .create = create_without_env)
+
+static int create_without_network(struct fault_ensure_call *call, struct sp_create_options *options,
+				  struct sp_sandbox *ret_sandbox, struct sp_error *err)
+{
+	options->network = SP_NETWORK_DEFAULT;
+	return sp_provider_create(call->asked->provider, options, ret_sandbox, err);
+}
+ENSURE_HOOKS(without_network, .create = create_without_network)
+
+/* The bootstrap is then in no snapshot. */
+static void ask_no_snapshot(struct fault_ensure_call *call)
+{
+	call->options.snapshot_after_setup = false;
+}
+
+static int snapshot_then_bootstrap(struct fault_ensure_call *call, struct sp_sandbox *sandbox,
+				   struct sp_cancel *cancel, struct sp_error *err)
+{
+	struct sp_snapshot_ref ref SP_CLEANUP(sp_snapshot_ref_done) = SP_SNAPSHOT_REF_INIT;
+	int rc = call->asked->snapshot_after_setup
+			 ? sp_sandbox_snapshot(sandbox, "after-setup", &ref, cancel, err)
+			 : 0;
+
+	snprintf(call->text, sizeof(call->text), "%s", ref.id ? ref.id : "");
+	return rc ? rc
+		  : call->asked->bootstrap(call->asked->bootstrap_arg, sandbox, cancel, err);
+}
+
+static int upsert_early_snapshot(struct fault_ensure_call *call, struct sp_record *record,
+				 const uint64_t *fence, struct sp_cancel *cancel,
+				 struct sp_error *err)
+{
+	if (call->text[0])
+		record->latest_snapshot_id = call->text;
+	return fault_asked_upsert(call, record, fence, cancel, err);
+}
+ENSURE_HOOKS(snapshots_early, .before = ask_no_snapshot, .bootstrap = snapshot_then_bootstrap,
+	     .upsert = upsert_early_snapshot)
 
 static int create_without_id(struct fault_ensure_call *call, struct sp_create_options *options,
 			     struct sp_sandbox *ret_sandbox, struct sp_error *err)
@@ -213,6 +252,15 @@ static int restore_without_env(struct fault_ensure_call *call, const char *snaps
 }
 ENSURE_HOOKS(restores_without_env, .restore = restore_without_env)
 
+static int restore_without_network(struct fault_ensure_call *call, const char *snapshot_id,
+				   struct sp_create_options *options,
+				   struct sp_sandbox *ret_sandbox, struct sp_error *err)
+{
+	options->network = SP_NETWORK_DEFAULT;
+	return sp_provider_restore(call->asked->provider, snapshot_id, options, ret_sandbox, err);
+}
+ENSURE_HOOKS(restores_without_network, .restore = restore_without_network)
+
 static int restore_or_create(struct fault_ensure_call *call, const char *snapshot_id,
 			     struct sp_create_options *options, struct sp_sandbox *ret_sandbox,
 			     struct sp_error *err)
@@ -251,6 +299,12 @@ static const struct sp_fault faults[] = {
 	ENSURE_FAULT("ensure-create-without-id", without_id, "N2",
 		     "The key does not reach create().", SOURCES("contract:C162", "field:L11"),
 		     "ensure.create.wishes"),
+	ENSURE_FAULT("ensure-create-without-network", without_network, "N2",
+		     "The network that was asked for does not reach create().",
+		     SOURCES("field:N01"), "ensure.create.wishes"),
+	ENSURE_FAULT("ensure-snapshots-early", snapshots_early, "N2",
+		     "The snapshot after the set-up is taken before it.", SOURCES("contract:C194"),
+		     "ensure.create.snapshot"),
 	ENSURE_FAULT("ensure-forgets-snapshot", forgets_snapshot, "N2",
 		     "The snapshot after the set-up is in no record.", SOURCES("contract:C194"),
 		     "ensure.create.snapshot"),
@@ -292,6 +346,9 @@ static const struct sp_fault faults[] = {
 	ENSURE_FAULT("ensure-restore-without-env", restores_without_env, "N6",
 		     "The variables do not reach restore().",
 		     SOURCES("contract:C100", "contract:C125"), "ensure.restore.wishes"),
+	ENSURE_FAULT("ensure-restore-without-network", restores_without_network, "N6",
+		     "The network that was asked for does not reach restore().",
+		     SOURCES("contract:C125"), "ensure.restore.wishes"),
 	ENSURE_FAULT("ensure-restore-error-creates", restore_error_creates, "N6",
 		     "An error of restore() makes an empty sandbox.", SOURCES("field:L09"),
 		     "ensure.restore.error"),

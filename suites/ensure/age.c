@@ -83,7 +83,7 @@ void ensure_age_replaced(struct sp_case *t)
 }
 
 /* What cannot be removed keeps its record, or nobody would ever remove it. */
-void ensure_age_stuck(struct sp_case *t)
+static void stuck(struct sp_case *t, enum stage_call call)
 {
 	struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT;
 	struct ensure_got got ENSURE_GOT = ENSURE_GOT_INIT;
@@ -92,13 +92,21 @@ void ensure_age_stuck(struct sp_case *t)
 	const char *id = open_aged(t, &s, 120 * MINUTE, "1h");
 
 	SP_REQUIRE(id && ensure_record(&s, &before));
-	stage_fail(&s.stage, STAGE_DESTROY, SP_UNAVAILABLE, STAGE_INSTEAD);
+	stage_fail(&s.stage, call, SP_UNAVAILABLE, STAGE_INSTEAD);
 	SP_REQUIRE(ensure_refuses(&s, SP_UNAVAILABLE, &got));
 	SP_REQUIRE(ensure_record(&s, &after) && ensure_same_record(&s, &before, &after));
 	SP_CHECK_INT(t, 0, s.stage.n_made, "sandboxes made");
-	stage_fail(&s.stage, STAGE_DESTROY, 0, STAGE_INSTEAD);
+	stage_fail(&s.stage, call, 0, STAGE_INSTEAD);
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got));
 	SP_CHECK_INT(t, 0, stage_alive(&s.stage, id), "the sandbox of the record that was too old");
+	SP_CHECK_INT(t, 0, stage_shots(&s.stage), "its snapshot");
+}
+
+void ensure_age_stuck(struct sp_case *t)
+{
+	stuck(t, STAGE_DESTROY);
+	if (!sp_case_failed(t))
+		stuck(t, STAGE_SNAPSHOT_DELETE);
 }
 
 /* ---- N12 ---- */
@@ -126,7 +134,7 @@ void ensure_destroy_all(struct sp_case *t)
 	ensure_works(&s, SP_ENSURE_CREATED, &got);
 }
 
-void ensure_destroy_error(struct sp_case *t)
+static void destroy_failing(struct sp_case *t, enum stage_call call)
 {
 	struct ensure_scene s ENSURE_SCENE = ENSURE_SCENE_INIT;
 	struct ensure_got got ENSURE_GOT = ENSURE_GOT_INIT;
@@ -135,13 +143,22 @@ void ensure_destroy_error(struct sp_case *t)
 	struct sp_error err = SP_ERROR_INIT;
 
 	SP_REQUIRE(ensure_scene_open(t, &s));
+	s.stage.snapshots = s.options.snapshot_after_setup = true;
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got) && ensure_record(&s, &before));
-	stage_fail(&s.stage, STAGE_DESTROY, SP_UNAVAILABLE, STAGE_INSTEAD);
+	stage_fail(&s.stage, call, SP_UNAVAILABLE, STAGE_INSTEAD);
 	SP_REQUIRE(SP_CHECK_CODE(t, SP_UNAVAILABLE, run_destroy(&s, &err), &err, "destroy"));
 	SP_REQUIRE(ensure_record(&s, &after) && ensure_same_record(&s, &before, &after));
-	stage_fail(&s.stage, STAGE_DESTROY, 0, STAGE_INSTEAD);
+	stage_fail(&s.stage, call, 0, STAGE_INSTEAD);
 	SP_REQUIRE(SP_CHECK_OK(t, run_destroy(&s, &err), &err, "the second destroy"));
 	SP_REQUIRE(ensure_live(&s, 0) && ensure_no_record(&s));
+	SP_CHECK_INT(t, 0, stage_shots(&s.stage), "snapshots left");
+}
+
+void ensure_destroy_error(struct sp_case *t)
+{
+	destroy_failing(t, STAGE_DESTROY);
+	if (!sp_case_failed(t))
+		destroy_failing(t, STAGE_SNAPSHOT_DELETE);
 }
 
 void ensure_destroy_aborted(struct sp_case *t)

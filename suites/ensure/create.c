@@ -56,12 +56,14 @@ void ensure_create_wishes(struct sp_case *t)
 	s.options.env = env;
 	s.options.n_env = SP_COUNT(env);
 	s.options.workspace = "{\"source\":{\"type\":\"none\"}}";
+	s.options.network = SP_NETWORK_DENY;
 	SP_REQUIRE(ensure_scene_key(&s));
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_CREATED, &got));
 	SP_CHECK_STR(t, s.key, s.stage.asked.id, "id that create was asked for");
 	SP_CHECK_STR(t, s.options.workspace, s.stage.asked.workspace,
 		     "workspace that it was given");
 	SP_CHECK_INT(t, SP_COUNT(env), s.stage.asked.n_env, "variables that it was given");
+	SP_CHECK_INT(t, SP_NETWORK_DENY, s.stage.asked.network, "network that it was asked for");
 	SP_CHECK(t, s.stage.asked.cancel, "create can be cancelled");
 	seen = sp_sh_out(t, &got.sandbox, "printf %%s-%%s \"$ENSURE_A\" \"$ENSURE_B\"");
 	SP_CHECK_STR(t, "one-two", seen, "the variables in the sandbox");
@@ -80,6 +82,7 @@ void ensure_create_snapshot(struct sp_case *t)
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_SNAPSHOT), "snapshots taken");
 	SP_REQUIRE(ensure_record(&s, &record));
 	SP_CHECK_STR(t, s.stage.shots[0], record.latest_snapshot_id, "snapshot of the record");
+	SP_CHECK_INT(t, 0, s.bootstrap_saw_shots, "snapshots that were there in the bootstrap");
 }
 
 void ensure_create_unsupported(struct sp_case *t)

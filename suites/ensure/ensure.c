@@ -90,8 +90,9 @@ static const struct sp_case_def cases[] = {
 		.clause = "N2",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.faults = LIST("ensure-create-without-env", "ensure-create-without-id"),
-		.requirement = "Key, workspace, variables and cancel reach create().",
+		.faults = LIST("ensure-create-without-env", "ensure-create-without-id",
+			       "ensure-create-without-network"),
+		.requirement = "Key, workspace, network, variables and cancel reach create().",
 		.rationale = "The key as the id lets two parties reach one sandbox without the "
 			     "store "
 			     "(sandbox-contract 1.3).",
@@ -104,7 +105,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "N2",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("ensure-forgets-snapshot"),
+		.faults = LIST("ensure-forgets-snapshot", "ensure-snapshots-early"),
 		.requirement = "A snapshot that was asked for is taken after the bootstrap, and "
 			       "the record "
 			       "names it.",
@@ -261,8 +262,8 @@ static const struct sp_case_def cases[] = {
 		.clause = "N6",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_ENV,
-		.faults = LIST("ensure-restore-without-env"),
-		.requirement = "What is restored has the variables of this call.",
+		.faults = LIST("ensure-restore-without-env", "ensure-restore-without-network"),
+		.requirement = "What is restored has the variables and the network of this call.",
 		.rationale = "The snapshot's secrets are old by nature (contract:C100, "
 			     "contract:C125).",
 		.detection = "What restore() was given, env_set() after it, and the value in the "
@@ -752,13 +753,12 @@ static const struct sp_case_def cases[] = {
 		.clause = "N11",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("ensure-expired-blind"),
-		.requirement = "An old sandbox that cannot be destroyed keeps its record, and the "
-			       "error is "
-			       "the answer.",
+		.faults = LIST("ensure-expired-blind", "ensure-snapshot-error-ignored"),
+		.requirement = "An old sandbox or snapshot that cannot be removed keeps its "
+			       "record, and the error is the answer.",
 		.rationale = "Overwriting the record orphans it.",
-		.detection = "destroy() fails: the same code, an equal record, no create; then "
-			     "it works.",
+		.detection = "destroy() fails, then deleting the snapshot: the same code, an equal "
+			     "record, no create; then it works.",
 		.run = ensure_age_stuck,
 	},
 	{
@@ -782,12 +782,11 @@ static const struct sp_case_def cases[] = {
 		.clause = "N12",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("ensure-destroy-forgets-first"),
+		.faults = LIST("ensure-destroy-forgets-first", "ensure-snapshot-error-ignored"),
 		.requirement = "When destroying fails the record stays.",
 		.rationale = "Without it the sandbox that still runs cannot be found (field:L08).",
-		.detection = "destroy() of the provider fails: the same code, an equal record; "
-			     "then it "
-			     "works.",
+		.detection = "destroy() of the provider fails, then deleting the snapshot: the "
+			     "same code, an equal record; then it works.",
 		.run = ensure_destroy_error,
 	},
 	{
@@ -860,11 +859,12 @@ static const struct sp_case_def cases[] = {
 		.clause = "N14",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX,
-		.faults = LIST("ensure-lock-bare"),
+		.faults = LIST("ensure-lock-bare", "ensure-unlocks-early"),
 		.requirement = "Everything happens under the one lock \"sandbox:\" and the key.",
 		.rationale = "Other implementations on the same store exclude each other by this "
 			     "name.",
-		.detection = "The stage notes the name and counts.",
+		.detection = "The stage notes the name, counts, and notes each call that comes "
+			     "while no lock is held.",
 		.run = ensure_lock_name,
 	},
 	{

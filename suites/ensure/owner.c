@@ -117,6 +117,8 @@ void ensure_lock_name(struct sp_case *t)
 		     "name of the lock");
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_ACQUIRE), "locks taken");
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_RELEASE), "locks given back");
+	SP_REQUIRE(ensure_works(&s, SP_ENSURE_RESUMED, &got));
+	SP_CHECK_INT(t, 0, s.stage.unlocked, "calls before the lock is taken or after it is free");
 }
 
 void ensure_lock_fence(struct sp_case *t)

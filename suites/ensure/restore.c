@@ -49,8 +49,11 @@ void ensure_restore_wishes(struct sp_case *t)
 	SP_REQUIRE(open_gone(t, &s));
 	s.options.env = &env;
 	s.options.n_env = 1;
+	s.options.network = SP_NETWORK_DENY;
 	SP_REQUIRE(ensure_works(&s, SP_ENSURE_RESTORED, &got));
 	SP_CHECK_INT(t, 1, s.stage.asked.n_env, "variables that restore was given");
+	SP_CHECK_INT(t, SP_NETWORK_DENY, s.stage.asked.network, "network that it was asked for");
+	SP_CHECK(t, s.stage.asked.cancel, "restore can be cancelled");
 	SP_CHECK_INT(t, 1, stage_calls(&s.stage, STAGE_ENV_SET), "env_set after the restore");
 	seen = sp_sh_out(t, &got.sandbox, "printf %%s \"$ENSURE_SECRET\"");
 	SP_CHECK_STR(t, "of today", seen, "the value in the restored sandbox");

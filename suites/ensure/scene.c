@@ -52,6 +52,7 @@ static int bootstrap(void *arg, struct sp_sandbox *sandbox, struct sp_cancel *ca
 	int rc = stage_enter(&s->stage, STAGE_BOOTSTRAP, err);
 
 	s->bootstrap_in = sp_case_format(s->t, "%s", sp_sandbox_id(sandbox));
+	s->bootstrap_saw_shots = stage_calls(&s->stage, STAGE_SNAPSHOT);
 	look_for_record(s);
 	sp_cancel_abort(s->bootstrap_aborts, "the case aborts");
 	if (!rc && s->bootstrap_runs)

@@ -28,6 +28,7 @@ struct ensure_scene {
 	/* Id of the sandbox that it got last; it saw no record of the key then. */
 	const char *bootstrap_in;
 	bool bootstrap_saw_record;
+	unsigned bootstrap_saw_shots;
 };
 
 #define ENSURE_SCENE_INIT { .bootstrap_code = 0 }

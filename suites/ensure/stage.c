@@ -61,6 +61,9 @@ int stage_enter(struct ensure_stage *stage, enum stage_call call, struct sp_erro
 {
 	pthread_mutex_lock(&stage->mutex);
 	stage->calls[call]++;
+	if (call != STAGE_ACQUIRE && call != STAGE_RELEASE &&
+	    stage->calls[STAGE_ACQUIRE] == stage->calls[STAGE_RELEASE])
+		stage->unlocked++;
 	pthread_mutex_unlock(&stage->mutex);
 	stand_at(stage, call);
 	return failure(stage, call, STAGE_INSTEAD, err);
@@ -272,10 +275,12 @@ static int make(struct ensure_stage *stage, enum stage_call call, const char *fr
 		struct sp_error *err)
 {
 	struct sp_sandbox inner = SP_SANDBOX_INIT;
+	struct sp_create_options handed_on = *options;
 	int rc;
 
 	note_asked(stage, options, from);
-	rc = sp_provider_create(&stage->subject->provider, options, &inner, err);
+	handed_on.network = SP_NETWORK_DEFAULT;
+	rc = sp_provider_create(&stage->subject->provider, &handed_on, &inner, err);
 	if (rc)
 		return rc;
 	note_made(stage, sp_sandbox_id(&inner));

@@ -5,6 +5,8 @@
  * case names, or holds them until the case lets them go. So every step can fail on
  * every back end, and every race has one order, without control.
  *
+ * A wish for the network is noted and not handed on: what it does is the network suite's.
+ *
  * What a stage pretends, where a case asks for it: snapshots (a restore makes an
  * empty sandbox and remembers from what), a lease that can be lost, fences, and another
  * name of the provider. Ensure is what is judged here; it sees only the contract.
@@ -77,6 +79,8 @@ struct ensure_stage {
 
 	pthread_mutex_t mutex;
 	unsigned calls[STAGE_CALLS_];
+	/* Calls that came while none of one caller's locks was held. */
+	unsigned unlocked;
 	struct {
 		int code;
 		enum stage_when when;
