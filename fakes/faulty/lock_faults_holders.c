@@ -31,6 +31,23 @@ static void never_released_release(struct fault_lease *lease)
 static const struct fault_lock_hooks never_released = {.release = never_released_release};
 FAULT_WRAP_LOCK(wrap_never_released, never_released)
 
+/* What stands for the first key stays for as long as the instance. */
+static void keeps_entries_release(struct fault_lease *lease)
+{
+	char *other SP_FREE = NULL;
+	bool first;
+
+	pthread_mutex_lock(&lease->lock->lock);
+	first = !lease->lock->count++;
+	pthread_mutex_unlock(&lease->lock->lock);
+	sp_lease_done(&lease->inner);
+	if (first && asprintf(&other, "%s.entry", lease->key) >= 0)
+		(void)sp_lock_acquire(&lease->lock->inner, other, NULL, &lease->inner, NULL);
+}
+
+static const struct fault_lock_hooks keeps_entries = {.release = keeps_entries_release};
+FAULT_WRAP_LOCK(wrap_keeps_entries, keeps_entries)
+
 /* One that was held once is broken. */
 LOCK_ACQUIRE(poisoned_acquire)
 {
@@ -470,6 +487,9 @@ static const struct sp_fault faults[] = {
     LOCK_FAULT("lock-ignores-cancel", ignores_cancel, "L2",
 	       "acquire() does not look at its cancel.", FAULT_LIST("contract:C186"),
 	       FAULT_LIST("lock.cancel.before")),
+    LOCK_FAULT("lock-keeps-entries", keeps_entries, "L3",
+	       "What stands for a key stays when nobody holds it any more.", FAULT_LIST("field:T12"),
+	       FAULT_LIST("lock.hold.forgets")),
     LOCK_FAULT("lock-reentrant", reentrant, "L6", "The thread that holds a key may take it again.",
 	       FAULT_LIST("contract:C184"), FAULT_LIST("lock.hold.not-reentrant")),
     LOCK_FAULT("lock-declares-one-process", one_process, "L5",

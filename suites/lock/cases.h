@@ -9,6 +9,7 @@
 void lock_hold_excludes(struct sp_case *t);
 void lock_hold_independent(struct sp_case *t);
 void lock_hold_again(struct sp_case *t);
+void lock_hold_forgets(struct sp_case *t);
 void lock_hold_order(struct sp_case *t);
 void lock_hold_given_up(struct sp_case *t);
 void lock_hold_not_reentrant(struct sp_case *t);

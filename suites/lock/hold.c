@@ -85,6 +85,7 @@ void lock_hold_not_reentrant(struct sp_case *t)
 }
 
 #define WAITERS 4
+#define KEYS 4
 
 /* Works on beside them until one of the calls has answered. */
 static bool await_any(struct sp_case *t, struct sp_call *const *calls, unsigned n)
@@ -100,6 +101,28 @@ static bool await_any(struct sp_case *t, struct sp_call *const *calls, unsigned 
 		if (!lock_take(t, sp_case_lock(t), other, &lease))
 			return false;
 	}
+}
+
+void lock_hold_forgets(struct sp_case *t)
+{
+	struct sp_backdoor *door = &sp_case_subject(t)->backdoor;
+	const char *prefix = sp_case_unique(t);
+	struct sp_error err = SP_ERROR_INIT;
+	uint64_t count = 0;
+
+	for (unsigned n = 0; n < KEYS; n++) {
+		struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
+
+		SP_REQUIRE(lock_take(t, sp_case_lock(t), sp_case_format(t, "%s-%u", prefix, n),
+				     &lease));
+		/* Or nothing at all could be kept under another name. */
+		SP_REQUIRE(SP_CHECK_OK(t, sp_backdoor_count(door, prefix, &count, &err), &err,
+				       "a look through the back door"));
+		SP_CHECK(t, count >= 1, "what is held is kept somewhere");
+	}
+	SP_REQUIRE(SP_CHECK_OK(t, sp_backdoor_count(door, prefix, &count, &err), &err,
+			       "another look"));
+	SP_CHECK_INT(t, 0, (long long)count, "entries of keys that nobody holds");
 }
 
 void lock_hold_order(struct sp_case *t)

@@ -60,6 +60,21 @@ static const struct sp_case_def cases[] = {
 	.run = lock_hold_order,
     },
     {
+	.id = "lock.hold.forgets",
+	SP_CASE_HERE,
+	.clause = "L3",
+	.level = SP_SHOULD,
+	.needs = SP_NEED_NO_SANDBOX | SP_NEED_BACKDOOR,
+	.faults = LIST("lock-keeps-entries"),
+	.requirement = "A key that nobody holds or waits for any more leaves nothing behind.",
+	.rationale = "Keys are made of threads and runs, so what stays of each grows for ever "
+		     "(sandbox-contract 4.4).",
+	.detection = "Several keys are held and given back; the back door counts what is kept "
+		     "for them.",
+	.limits = "Memory of the process is not looked at.",
+	.run = lock_hold_forgets,
+    },
+    {
 	.id = "lock.hold.given-up",
 	SP_CASE_HERE,
 	.clause = "L3",
@@ -330,5 +345,5 @@ const struct sp_suite sp_suite_lock = {
     .subject = SP_SUBJECT_LOCK,
     .cases = cases,
     .n_cases = sizeof(cases) / sizeof(cases[0]),
-    .clauses_version = "1",
+    .clauses_version = "2",
 };
