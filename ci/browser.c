@@ -239,6 +239,8 @@ int browser_load(struct browser *b, const char *path, struct sp_error *err)
 	struct sp_buf params SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	int rc;
 
+	if (*path != '/')
+		return sp_error_set(err, SP_INVALID, "%s is no absolute path", path);
 	sp_buf_addf(&url, "file://%s", path);
 	sp_buf_adds(&params, "{\"url\":");
 	sp_buf_add_json(&params, sp_buf_str(&url), url.len);

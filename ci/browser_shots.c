@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures of an HTML report for people to look at: browser_shots PAGE FOLDER [ANCHOR...] */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -36,10 +37,16 @@ int main(int argc, char **argv)
 {
 	struct browser b;
 	struct sp_error err = SP_ERROR_INIT;
+	char *page SP_FREE = NULL;
 	int rc;
 
 	if (argc < 3) {
 		fputs("usage: browser_shots PAGE FOLDER [ANCHOR...]\n", stderr);
+		return 2;
+	}
+	page = realpath(argv[1], NULL);
+	if (!page) {
+		fprintf(stderr, "browser_shots: there is no %s\n", argv[1]);
 		return 2;
 	}
 	rc = browser_open(&b, &err);
@@ -47,7 +54,7 @@ int main(int argc, char **argv)
 		rc = browser_look(&b, looks[i].width, looks[i].height, looks[i].phone,
 				  looks[i].dark, &err);
 		if (!rc)
-			rc = browser_load(&b, argv[1], &err);
+			rc = browser_load(&b, page, &err);
 		if (!rc)
 			rc = shoot(&b, argv[2], looks[i].name, "top", &err);
 		for (int a = 3; !rc && a < argc; a++)

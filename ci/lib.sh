@@ -59,6 +59,17 @@ build() {
 		{ tail -60 "$out/$folder.build.log" >&2 && die "the build of $folder failed; all of it is in $out/$folder.build.log"; }
 }
 
+# ordinary DIR PROGRAM ARGUMENTS...: runs a copy of PROGRAM as a user without rights who can write nothing but DIR/state and DIR/tmp.
+ordinary() {
+	local dir=$1 program=$2
+	shift 2
+	install -d -o 65534 -g 65534 "$dir/state" "$dir/tmp"
+	install -m 755 "$program" "$dir/sandproof"
+	chmod 755 "$dir"
+	(cd "$dir/tmp" && env -u SUDO_USER HOME="$dir/state" XDG_STATE_HOME="$dir/state" TMPDIR="$dir/tmp" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$dir/sandproof" "$@")
+}
+
 # Names of steps that failed, for the end.
 failed_steps=()
 
