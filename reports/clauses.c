@@ -65,6 +65,7 @@ static void add_cell(struct sp_buf *line, const char *text, size_t width, bool l
 	sp_xml_clean(&clean, text, strlen(text));
 	used = columns(sp_buf_str(&clean), clean.len);
 	sp_buf_adds(line, sp_buf_str(&clean));
+	sp_buf_inherit(line, &clean);
 	if (!last)
 		sp_buf_addf(line, "%*s", (int)(width > used ? width - used : 0) + 2, "");
 }
@@ -80,7 +81,8 @@ static void widen(size_t *width, size_t to)
 		*width = to;
 }
 
-static struct widths measure(const struct sp_model *m)
+/* An error of a text that is measured is one of `buf`, which it is for. */
+static struct widths measure(const struct sp_model *m, struct sp_buf *buf)
 {
 	struct widths w = {.name = strlen("clause"), .mark = 0};
 
@@ -94,6 +96,7 @@ static struct widths measure(const struct sp_model *m)
 
 			add_mark(&text, &mark);
 			widen(&w.mark, text.len);
+			sp_buf_inherit(buf, &text);
 		}
 	}
 	return w;
@@ -106,19 +109,35 @@ static void add_clause_line(struct sp_buf *buf, const struct sp_model *m, size_t
 
 	sp_buf_addf(&name, "%s:%s", m->clauses[clause].suite, m->clauses[clause].clause);
 	add_cell(buf, sp_buf_str(&name), w->name, !m->n_subjects);
+	sp_buf_inherit(buf, &name);
 	for (size_t s = 0; s < m->n_subjects; s++) {
 		struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 		struct sp_model_mark mark = sp_model_mark(m, clause, s);
 
 		add_mark(&text, &mark);
 		add_cell(buf, sp_buf_str(&text), w->mark, s + 1 == m->n_subjects);
+		sp_buf_inherit(buf, &text);
 	}
 	sp_buf_addc(buf, '\n');
+}
+
+/* A header alone would leave the reader to guess. */
+static void add_nothing(struct sp_buf *buf, const struct sp_model *m)
+{
+	sp_buf_adds(buf, "no case has a result here, so no clause is covered");
+	if (m->n_defects)
+		sp_buf_addf(buf,
+			    ": this is a proof by `sandproof prove`, with %zu of %zu faults "
+			    "caught. `sandproof report html=PATH` shows it",
+			    sp_model_caught(m), m->n_defects);
+	sp_buf_adds(buf, "; clauses are covered by results of `sandproof run`\n");
 }
 
 static void add_totals(struct sp_buf *buf, const struct sp_model *m)
 {
 	sp_buf_addc(buf, '\n');
+	if (!m->n_subjects)
+		add_nothing(buf, m);
 	for (size_t s = 0; s < m->n_subjects; s++) {
 		struct tally tally = tally_of(m, s);
 
@@ -144,7 +163,7 @@ int sp_clauses_write(const struct sp_results_set *set, const char *path, struct 
 
 	if (rc)
 		return rc;
-	w = measure(&m);
+	w = measure(&m, &out.buf);
 	add_cell(&out.buf, "clause", w.name, !m.n_subjects);
 	for (size_t s = 0; s < m.n_subjects; s++)
 		add_cell(&out.buf, m.subjects[s].label, w.mark, s + 1 == m.n_subjects);

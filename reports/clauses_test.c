@@ -110,6 +110,42 @@ Test(clauses, json_fits_its_schema)
 	sample_close(&s);
 }
 
+/* Without a case the table says why it is empty. */
+static const struct {
+	const char *remark;
+	size_t defects;
+	const char *says, *never;
+} empty_rows[] = {
+    {"a proof", 2, "a proof by `sandproof prove`, with 1 of 2 faults caught", NULL},
+    {"nothing at all", 0, "clauses are covered by results of `sandproof run`", "a proof"},
+};
+
+Test(clauses, a_table_of_nothing_says_why)
+{
+	struct sp_result_defect defects[] = {
+	    {(char *)"kill-none", (char *)"kill", (char *)"caught", (char *)"kill.a", NULL},
+	    {(char *)"kill-all", (char *)"kill", (char *)"green", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(empty_rows); i++) {
+		struct sample s;
+		struct sp_error err = SP_ERROR_INIT;
+		char *text SP_FREE = NULL;
+		const char *never = empty_rows[i].never;
+
+		sample_open(&s, NULL, 0);
+		s.run.defects = defects;
+		s.run.n_defects = empty_rows[i].defects;
+		cr_expect_eq(sp_clauses_write(&s.set, s.path, &err), 0, "%s", err.message);
+		text = sample_read(s.path);
+		cr_expect(text && strstr(text, empty_rows[i].says), "%s: no \"%s\" in \"%s\"",
+			  empty_rows[i].remark, empty_rows[i].says, text);
+		cr_expect(!never || !text || !strstr(text, never), "%s: \"%s\" in \"%s\"",
+			  empty_rows[i].remark, never, text);
+		sample_close(&s);
+	}
+}
+
 /* ---- the matrix below ---- */
 
 Test(model, shards_and_repeats_are_merged_by_the_worst)

@@ -53,6 +53,7 @@ static void add_text(struct sp_buf *buf, const char *text)
 		sp_buf_addf(&clean, "\n[%zu more bytes]", more);
 	}
 	sp_buf_add_json(buf, sp_buf_str(&clean), clean.len);
+	sp_buf_inherit(buf, &clean);
 }
 
 static void add_member(struct sp_buf *buf, const char *name, const char *text)
@@ -133,6 +134,7 @@ static void add_failure(struct sp_buf *buf, const char *prefix, const char *name
 	sp_buf_addf(&whole, "%s%s", prefix, name);
 	sp_buf_adds(buf, "{\"name\":");
 	add_text(buf, sp_buf_str(&whole));
+	sp_buf_inherit(buf, &whole);
 	sp_buf_adds(buf, ",\"status\":\"failed\",\"duration\":0,\"suite\":[");
 	add_text(buf, suite);
 	sp_buf_addf(buf, "],\"rawStatus\":\"%s\"", raw);

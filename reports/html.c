@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <reports/html.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -26,13 +27,16 @@ static unsigned nibble(char c)
 }
 
 /* 'sha256-…' of the script, as a policy wants it: base64 of the bytes. */
-static void add_script_hash(struct sp_buf *buf)
+static void add_script_hash(struct sp_html *h)
 {
+	struct sp_buf *buf = &h->out.buf;
 	char hex[SP_SHA256_HEX];
 	unsigned char bytes[32];
 
-	if (sp_sha256_hex(sp_html_js, strlen(sp_html_js), hex))
+	if (sp_sha256_hex(sp_html_js, strlen(sp_html_js), hex)) {
+		sp_out_fail(&h->out, ENOMEM);
 		return;
+	}
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
 	sp_buf_adds(buf, "'sha256-");
@@ -54,6 +58,9 @@ static void add_sentence(const struct sp_html *h, struct sp_buf *buf)
 
 	if (failed)
 		sp_buf_addf(buf, "%zu of %zu %s failed", failed, h->n_results, what);
+	else if (sp_html_is_proof(h))
+		sp_buf_addf(buf, "%zu of %zu faults caught", sp_model_caught(&h->model),
+			    h->model.n_defects);
 	else if (!h->n_results)
 		sp_buf_adds(buf, "Nothing was run");
 	else if (total->interrupted)
@@ -78,13 +85,13 @@ static void add_head(struct sp_html *h)
 			 "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
 			 "base-uri 'none'; "
 			 "form-action 'none'; style-src 'unsafe-inline'; script-src ");
-	add_script_hash(buf);
+	add_script_hash(h);
 	sp_buf_adds(buf, "\"><meta name=color-scheme content=\"light dark\"><title>sandproof: ");
 	add_sentence(h, buf);
 	sp_buf_adds(buf, "</title>\n<style>");
 	sp_buf_adds(buf, sp_html_css);
-	sp_buf_adds(buf,
-		    "</style></head>\n<body><a class=skip href=#failures>To the findings</a>\n");
+	sp_buf_addf(buf, "</style></head>\n<body><a class=skip href=#%s>To the findings</a>\n",
+		    sp_html_is_proof(h) ? "defects" : "failures");
 }
 
 static void add_note(struct sp_buf *buf, bool given, const char *text)
@@ -116,6 +123,19 @@ static void add_facts(struct sp_html *h)
 	sp_buf_adds(buf, "</code></span></div>");
 }
 
+/* What the sign before the headline says. */
+static enum sp_verdict outcome(const struct sp_html *h)
+{
+	const struct sp_result_end *total = &h->model.total;
+
+	if (n_failed(h))
+		return SP_FAIL;
+	/* What nobody saw comes first. */
+	if (sp_html_is_proof(h))
+		return strcmp(h->model.defects[0].status, "green") ? SP_PASS : SP_FAIL;
+	return total->interrupted || total->leaks || !h->n_results ? SP_WARN : SP_PASS;
+}
+
 static void add_cards(struct sp_html *h)
 {
 	struct sp_buf *buf = &h->out.buf;
@@ -145,9 +165,7 @@ static void add_top(struct sp_html *h)
 	const struct sp_results_set *set = h->model.judged.set;
 	const struct sp_result_end *total = &h->model.total;
 	struct sp_buf *buf = &h->out.buf;
-	const char *class = n_failed(h)						  ? "f"
-			    : total->interrupted || total->leaks || !h->n_results ? "w"
-										  : "p";
+	enum sp_verdict verdict = outcome(h);
 
 	sp_buf_adds(
 	    buf,
@@ -155,14 +173,15 @@ static void add_top(struct sp_html *h)
 	    "<div class=\"act js-only\"><button type=button id=help title=\"Keys "
 	    "(?)\">Keys</button>"
 	    "<button type=button id=theme title=\"Light or dark (t)\">Dark</button></div></div>");
-	sp_buf_addf(buf, "<h1><span class=\"v %s\">%s</span> ", class,
-		    *class == 'p'   ? "✓"
-		    : *class == 'f' ? "✗"
-				    : "▲");
+	sp_buf_addf(buf, "<h1><span class=\"v %s\">%s</span> ", sp_html_class(verdict),
+		    sp_html_sign(verdict));
 	add_sentence(h, buf);
 	sp_buf_adds(buf, "</h1>");
 	if (set->n_runs)
 		add_facts(h);
+	add_note(buf, sp_html_is_proof(h),
+		 "This is a proof by sandproof prove: faults were put in on purpose, and no result "
+		 "of a case is in it. Results of sandproof run have cases and clauses.");
 	add_note(buf, total->interrupted,
 		 "A run was cut off or interrupted: not every case has a result.");
 	add_note(buf, h->model.mixed,
@@ -195,7 +214,7 @@ static void add_nav(struct sp_html *h)
 	size_t skips = h->counts[SP_SKIP] + h->counts[SP_XFAIL];
 
 	sp_buf_adds(buf, "<nav aria-label=Sections><div class=wrap><ul>");
-	add_link(buf, true, "failures", "Findings", h->n_findings);
+	add_link(buf, !sp_html_is_proof(h), "failures", "Findings", h->n_findings);
 	add_link(buf, m->n_clauses && m->n_subjects, "matrix", "Clauses", m->n_clauses);
 	add_link(buf, m->n_defects, "defects", "Defects", m->n_defects);
 	add_link(buf, skips, "skips", "Skips", skips);
@@ -249,7 +268,8 @@ static void add_page(struct sp_html *h)
 	add_head(h);
 	add_top(h);
 	add_nav(h);
-	sp_html_failures(h);
+	if (!sp_html_is_proof(h))
+		sp_html_failures(h);
 	sp_html_matrix(h);
 	sp_html_defects(h);
 	sp_html_skips(h);

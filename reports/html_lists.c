@@ -2,6 +2,7 @@
 #include <reports/html_parts.h>
 
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -57,12 +58,9 @@ void sp_html_defects(struct sp_html *h)
 {
 	const struct sp_model *m = &h->model;
 	struct sp_buf *buf = &h->out.buf;
-	size_t caught = 0;
 
 	if (!m->n_defects)
 		return;
-	for (size_t i = 0; i < m->n_defects; i++)
-		caught += !strcmp(m->defects[i].status, "caught");
 	sp_html_open(h, "defects", "Defects proven", m->n_defects);
 	sp_buf_addf(buf,
 		    "<p class=soft>Faults that were put in on purpose, to show that cases are able "
@@ -71,7 +69,7 @@ void sp_html_defects(struct sp_html *h)
 		    "class=cs><thead><tr>"
 		    "<th scope=col>outcome</th><th scope=col>fault</th><th scope=col>caught by</th>"
 		    "<th scope=col>what was seen</th></tr></thead><tbody>\n",
-		    caught, m->n_defects);
+		    sp_model_caught(m), m->n_defects);
 	for (size_t i = 0; i < m->n_defects; i++) {
 		add_defect(buf, &m->defects[i]);
 		sp_out_pass(&h->out);
@@ -112,16 +110,17 @@ static bool collect(const struct sp_model *m, struct reasons *r)
 	r->first = calloc(skips + 1, sizeof(size_t));
 	r->last = calloc(skips + 1, sizeof(size_t));
 	r->counts = calloc(skips + 1, sizeof(size_t));
-	r->next = skips ? calloc(n + 1, sizeof(size_t)) : NULL;
+	r->next = calloc(n + 1, sizeof(size_t));
 	if (!r->first || !r->last || !r->counts || !r->next)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		size_t at = is_skip(m->cells[i])
-				? sp_index_put(&r->texts, m->cells[i]->message, NULL)
-				: SP_INDEX_NONE;
+		size_t at;
 
-		if (at == SP_INDEX_NONE)
+		if (!is_skip(m->cells[i]))
 			continue;
+		at = sp_index_put(&r->texts, m->cells[i]->message, NULL);
+		if (at == SP_INDEX_NONE)
+			return false;
 		if (r->counts[at]++)
 			r->next[r->last[at]] = i + 1;
 		else
@@ -174,11 +173,14 @@ void sp_html_skips(struct sp_html *h)
 	struct reasons r SP_CLEANUP(reasons_done) = {.texts = SP_INDEX_INIT};
 	size_t *order SP_FREE = NULL, shown;
 
-	if (!collect(&h->model, &r) || !r.texts.len)
+	if (!h->counts[SP_SKIP] && !h->counts[SP_XFAIL])
 		return;
-	order = calloc(r.texts.len, sizeof(*order));
-	if (!order)
+	if (collect(&h->model, &r))
+		order = calloc(r.texts.len, sizeof(*order));
+	if (!order) {
+		sp_out_fail(&h->out, ENOMEM);
 		return;
+	}
 	memcpy(order, r.counts, r.texts.len * sizeof(*order));
 	sp_html_open(h, "skips", "Skipped, by reason", h->counts[SP_SKIP] + h->counts[SP_XFAIL]);
 	sp_buf_adds(&h->out.buf, "<div class=panel>");

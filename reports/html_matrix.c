@@ -290,7 +290,8 @@ void sp_html_cases(struct sp_html *h)
 	add_chips(h);
 	sp_buf_adds(buf, "<div class=panel><div class=scroll tabindex=0>");
 	if (m->n_subjects > 1) {
-		sp_buf_adds(buf, "<table class=\"mx cs\"><thead><tr><th scope=col>case</th>");
+		sp_buf_adds(buf, "<table class=\"mx cs\"><thead><tr><th scope=col>case, and "
+				 "milliseconds</th>");
 		add_subject_heads(h);
 		sp_buf_adds(buf, "</tr></thead>\n");
 	} else {

@@ -46,6 +46,9 @@ void sp_html_legend(struct sp_buf *buf, const size_t counts[SP_VERDICT_MAX_], si
 /* Verdicts from bad to good, for bars and legends. */
 extern const enum sp_verdict sp_html_order[SP_VERDICT_MAX_];
 
+/* True when faults were proven and no case has a result. */
+bool sp_html_is_proof(const struct sp_html *h);
+
 /* ---- Sections; each appends nothing when there is nothing to say ---- */
 
 /* True when a result has a card among the failures. */

@@ -194,6 +194,58 @@ Test(html, defects_have_a_section)
 	sample_close(&s);
 }
 
+/* A proof alone is no run in which nothing happened. */
+static const struct {
+	const char *status, *headline;
+} proofs[] = {
+    {"caught", "<h1><span class=\"v p\">✓</span> 1 of 1 faults caught</h1>"},
+    {"green", "<h1><span class=\"v f\">✗</span> 0 of 1 faults caught</h1>"},
+};
+
+Test(html, a_proof_alone_says_what_it_is)
+{
+	for (size_t i = 0; i < SP_COUNT(proofs); i++) {
+		struct sp_result_defect defect = {(char *)"kill-none", (char *)"kill",
+						  (char *)proofs[i].status, NULL, NULL};
+		struct sample s;
+		char *text SP_FREE = NULL;
+
+		sample_open(&s, NULL, 0);
+		s.run.defects = &defect;
+		s.run.n_defects = 1;
+		text = write_report(&s);
+		cr_expect(strstr(text, proofs[i].headline), "no \"%s\" in\n%s", proofs[i].headline,
+			  strstr(text, "<h1>"));
+		cr_expect(strstr(text, "This is a proof by sandproof prove"));
+		cr_expect(!strstr(text, "Nothing failed"), "a proof has no findings to tell of");
+		sample_close(&s);
+	}
+}
+
+/* A proof beside runs has no workers, so no timeline. */
+Test(html, a_proof_has_no_timeline)
+{
+	struct sp_result_defect defect = {(char *)"kill-none", (char *)"kill", (char *)"caught",
+					  NULL, NULL};
+	struct sp_results runs[2];
+	struct sample s;
+	char *text SP_FREE = NULL;
+	size_t axes = 0;
+
+	sample_open(&s, sample_cases, SP_VERDICT_MAX_);
+	runs[0] = runs[1] = s.run;
+	runs[1].cases = NULL;
+	runs[1].n_cases = 0;
+	runs[1].defects = &defect;
+	runs[1].n_defects = 1;
+	s.set = (struct sp_results_set){.runs = runs, .n_runs = 2};
+	text = write_report(&s);
+	for (const char *at = text; (at = strstr(at, "<div class=axis ")); at++)
+		axes++;
+	cr_expect_eq(axes, 1, "%zu timelines of one run and a proof", axes);
+	sample_close(&s);
+}
+
 /* ---- what holds for every format ---- */
 
 Test(reports, every_format_takes_everything)

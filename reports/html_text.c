@@ -57,6 +57,7 @@ void sp_html_line(struct sp_buf *buf, const char *text, size_t max)
 		sp_buf_adds(&clean, "…");
 	}
 	sp_xml_text(buf, sp_buf_str(&clean));
+	sp_buf_inherit(buf, &clean);
 }
 
 /* Appends bytes of clean text that need not end with a NUL. */
@@ -66,6 +67,7 @@ static void add_part(struct sp_buf *buf, const char *text, size_t len)
 
 	sp_buf_add(&part, text, len);
 	sp_xml_text(buf, sp_buf_str(&part));
+	sp_buf_inherit(buf, &part);
 }
 
 size_t sp_html_pre(struct sp_buf *buf, const char *text, size_t max)
@@ -75,6 +77,7 @@ size_t sp_html_pre(struct sp_buf *buf, const char *text, size_t max)
 	size_t head, tail;
 
 	sp_xml_clean(&clean, text, strlen(text));
+	sp_buf_inherit(buf, &clean);
 	all = sp_buf_str(&clean);
 	/* A newline that comes first would be swallowed. */
 	sp_buf_adds(buf, *all == '\n' ? "<pre>\n" : "<pre>");
@@ -136,6 +139,11 @@ void sp_html_legend(struct sp_buf *buf, const size_t counts[SP_VERDICT_MAX_], si
 		sp_buf_addf(buf, "<li class=\"v k\"><i>◇</i><b>%zu</b> leak%s</li>", leaks,
 			    leaks == 1 ? "" : "s");
 	sp_buf_adds(buf, "</ul>");
+}
+
+bool sp_html_is_proof(const struct sp_html *h)
+{
+	return !h->n_results && h->model.n_defects;
 }
 
 void sp_html_open(struct sp_html *h, const char *id, const char *title, size_t count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <reports/html_parts.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,8 +135,10 @@ static void add_lane(struct sp_html *h, const struct sp_results *run, const stru
 	struct lane *lane SP_FREE = calloc(1, sizeof(*lane));
 	struct sp_buf *buf = &h->out.buf;
 
-	if (!lane)
+	if (!lane) {
+		sp_out_fail(&h->out, ENOMEM);
 		return;
+	}
 	for (size_t i = 0; i < run->n_cases; i++) {
 		const struct sp_result_case *c = &run->cases[i];
 		int64_t from, to;
@@ -199,8 +202,10 @@ void sp_html_timeline(struct sp_html *h)
 		return;
 	sp_html_open(h, "timeline", "Timeline of workers", SIZE_MAX);
 	sp_buf_adds(&h->out.buf, "<div class=\"panel pad\">");
+	/* A proof has no case, and nothing to show here. */
 	for (size_t i = 0; i < set->n_runs; i++)
-		if (sp_judged_has(&h->model.judged, &set->runs[i]) && ++n <= RUNS_MAX)
+		if (sp_judged_has(&h->model.judged, &set->runs[i]) && set->runs[i].n_cases &&
+		    ++n <= RUNS_MAX)
 			add_run(h, &set->runs[i]);
 	if (n > RUNS_MAX)
 		sp_buf_addf(&h->out.buf, "<p class=soft>and %zu more runs</p>", n - RUNS_MAX);

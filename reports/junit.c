@@ -50,6 +50,8 @@ struct writer {
 	struct sp_index groups;
 	char **group_names;
 	size_t n_group_names;
+	/* There was no memory for what has to be in the report. */
+	bool lost;
 	/* Every "classname\nname" that was given out, as hashes. */
 	struct name_set {
 		uint64_t *slots;
@@ -91,6 +93,7 @@ static void add_bounded(struct sp_buf *buf, const char *text, size_t max)
 	size_t keep;
 
 	sp_xml_clean(&clean, text, strlen(text));
+	sp_buf_inherit(buf, &clean);
 	keep = sp_utf8_cut(sp_buf_str(&clean), clean.len, max);
 	sp_buf_add(buf, sp_buf_str(&clean), keep);
 	if (keep < clean.len)
@@ -105,6 +108,7 @@ static void add_headline(struct sp_buf *buf, const char *text)
 
 	text += strspn(text, "\r\n");
 	sp_xml_clean(&clean, text, strcspn(text, "\r\n"));
+	sp_buf_inherit(buf, &clean);
 	keep = sp_utf8_cut(sp_buf_str(&clean), clean.len, MESSAGE_MAX);
 	sp_buf_add(buf, sp_buf_str(&clean), keep);
 	if (keep < clean.len)
@@ -118,6 +122,7 @@ static void add_outcome(struct sp_buf *buf, const char *tag, const char *type, c
 	struct sp_buf headline SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
 	add_headline(&headline, message && *message ? message : "no message");
+	sp_buf_inherit(buf, &headline);
 	sp_buf_addf(buf, "   <%s", tag);
 	add_attribute(buf, "message", sp_buf_str(&headline));
 	if (type)
@@ -198,9 +203,10 @@ static void add_unique_name(struct writer *w, const char *classname, const char 
 		struct sp_buf numbered SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(FILE_CEILING);
 
 		sp_buf_addf(&numbered, "%s #%u", sp_buf_str(ret), n);
-		if (!take_name(w, classname, sp_buf_str(&numbered)))
+		sp_buf_inherit(ret, &numbered);
+		if (!ret->error && !take_name(w, classname, sp_buf_str(&numbered)))
 			continue;
-		sp_buf_clear(ret);
+		ret->len = 0;
 		sp_buf_adds(ret, sp_buf_str(&numbered));
 		return;
 	}
@@ -233,6 +239,7 @@ static void add_properties(struct sp_buf *buf, const struct writer *w)
 	if (sp_results_same_requirements(w->judged.set, NULL))
 		add_property(buf, "requirements", "mixed");
 	add_property(buf, "seed", sp_buf_str(&seeds));
+	sp_buf_inherit(buf, &seeds);
 	add_property(buf, "defect", run->defect);
 	add_property(buf, "complete", total.interrupted ? "false" : "true");
 	sp_buf_adds(buf, "  </properties>\n");
@@ -260,6 +267,8 @@ static void close_suite(struct writer *w)
 	stamp[strcspn(stamp, "Z")] = '\0';
 	sp_buf_adds(to, " <testsuite");
 	add_attribute(to, "name", sp_buf_str(&name));
+	sp_buf_inherit(to, &name);
+	sp_buf_inherit(to, &w->suite);
 	add_attribute(to, "timestamp", stamp);
 	add_attribute(to, "hostname", w->run->run.host);
 	sp_buf_addf(to, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" id=\"%zu\"",
@@ -437,8 +446,7 @@ static void add_verdict(struct sp_buf *out, const struct sp_result_case *c, stru
 		add_outcome(out, "error", "error", c->message, sp_buf_str(&body));
 		break;
 	}
-	if (body.error && !out->error)
-		out->error = body.error;
+	sp_buf_inherit(out, &body);
 }
 
 /* Jenkins takes everything before the last dot of a classname for a package. */
@@ -465,6 +473,8 @@ static void open_testcase(struct writer *w, struct sp_buf *out, const char *name
 	sp_buf_adds(out, "  <testcase");
 	add_attribute(out, "name", sp_buf_str(&unique));
 	add_attribute(out, "classname", sp_buf_str(&classname));
+	sp_buf_inherit(out, &classname);
+	sp_buf_inherit(out, &unique);
 	add_time(out, ms);
 }
 
@@ -480,8 +490,7 @@ static int add_case(struct writer *w, const struct sp_result_case *c, struct sp_
 		sp_buf_addf(&out, " line=\"%d\"", c->line);
 	}
 	add_verdict(&inner, c, &counts);
-	if (inner.error)
-		out.error = inner.error;
+	sp_buf_inherit(&out, &inner);
 	if (inner.len) {
 		sp_buf_adds(&out, ">\n");
 		sp_buf_add(&out, sp_buf_str(&inner), inner.len);
@@ -509,6 +518,11 @@ static int add_extra(struct writer *w, const char *name, const char *tag, const 
 
 /* ---- Leaks ---- */
 
+static int no_memory(const struct writer *w, struct sp_error *err)
+{
+	return sp_error_set(err, SP_INTERNAL, "no memory for the report %s", w->path);
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return !strcmp(a ? a : "", b ? b : "");
@@ -532,6 +546,8 @@ static int add_leak(struct writer *w, const struct sp_results *r, const struct s
 	sp_buf_addf(&message, "left behind: %s: %s", leak->kind ? leak->kind : "leak",
 		    leak->message ? leak->message : "");
 	sp_buf_addf(&name, "leak.%s", leak->id && *leak->id ? leak->id : "run");
+	if (body.error || message.error || name.error)
+		return no_memory(w, err);
 	return add_extra(w, sp_buf_str(&name), "failure", sp_buf_str(&message), sp_buf_str(&body),
 			 err);
 }
@@ -543,28 +559,31 @@ static const char *case_suite(const struct sp_result_case *c)
 	return c->suite && *c->suite ? c->suite : "unnamed";
 }
 
+/* Room for one more name, so that a key that is in the index has an owner. */
+static bool grow_group_names(struct writer *w)
+{
+	char **grown = reallocarray(w->group_names, w->n_group_names + 1, sizeof(*grown));
+
+	if (grown)
+		w->group_names = grown;
+	return grown;
+}
+
 /* Number of the group that a suite of a subject is, put in if it is not there; its key is kept by
- * the writer. */
+ * the writer. Without memory the report is lost. */
 static size_t group_of(struct writer *w, const char *suite, const char *label)
 {
-	char *key SP_FREE = NULL, **grown;
+	char *key SP_FREE = NULL;
 	bool is_new = false;
-	size_t at;
+	size_t at = SP_INDEX_NONE;
 
-	if (asprintf(&key, "%s\n%s", suite, label ? label : "") < 0) {
+	if (asprintf(&key, "%s\n%s", suite, label ? label : "") < 0)
 		key = NULL;
-		return SP_INDEX_NONE;
-	}
-	at = sp_index_put(&w->groups, key, &is_new);
-	if (at == SP_INDEX_NONE || !is_new)
-		return at;
-	grown = reallocarray(w->group_names, w->n_group_names + 1, sizeof(*grown));
-	/* The index holds the key already: it stays, unowned. */
-	if (grown) {
-		w->group_names = grown;
-		grown[w->n_group_names++] = key;
-	}
-	key = NULL;
+	if (key && grow_group_names(w))
+		at = sp_index_put(&w->groups, key, &is_new);
+	if (is_new)
+		w->group_names[w->n_group_names++] = SP_TAKE(key);
+	w->lost |= at == SP_INDEX_NONE;
 	return at;
 }
 
@@ -619,10 +638,11 @@ static int add_of_run(struct writer *w, const struct sp_results *r, struct group
 
 		if (group_of(w, suite, label) != pass->group)
 			continue;
-		sp_index_put(&seen, r->leaks[i].id, &first);
+		if (sp_index_put(&seen, r->leaks[i].id, &first) == SP_INDEX_NONE)
+			rc = no_memory(w, err);
 		if (!w->run)
 			open_suite(w, r, suite, label);
-		if (first)
+		if (first && !rc)
 			rc = add_leak(w, r, &r->leaks[i], err);
 	}
 	sp_index_done(&seen);
@@ -685,6 +705,8 @@ static int write_all(struct writer *w, struct sp_error *err)
 		rc = add_group(w, i, err);
 	if (!rc)
 		rc = add_troubles(w, err);
+	if (!rc && w->lost)
+		rc = no_memory(w, err);
 	return rc ? rc : close_part(w, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <reports/markdown.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include <base/cleanup.h>
@@ -45,6 +46,7 @@ static void add_code(struct sp_buf *buf, const char *text)
 
 	text = text && *text ? text : "-";
 	sp_xml_clean(&clean, text, strcspn(text, "\r\n"));
+	sp_buf_inherit(buf, &clean);
 	at = sp_buf_str(&clean);
 	len = sp_utf8_cut(at, clean.len, 300);
 	ticks = longest_run(at, len, '`') + 1;
@@ -68,6 +70,7 @@ static void add_fence(struct sp_buf *buf, const char *text)
 	size_t len, ticks;
 
 	sp_xml_clean(&clean, text, strlen(text));
+	sp_buf_inherit(buf, &clean);
 	at = sp_buf_str(&clean);
 	len = clean.len;
 	if (len > TEXT_MAX) {
@@ -109,8 +112,10 @@ static void add_headline(struct sp_buf *buf, const struct sp_model *m)
 	const struct sp_result_end *t = &m->total;
 	size_t failed = t->failed + t->errors + t->xpassed;
 	bool good = !failed && !t->interrupted && !t->leaks;
+	/* Nothing that ran is nothing that passed. */
+	enum sp_verdict mark = !good ? SP_FAIL : sp_result_executed(t) ? SP_PASS : SP_SKIP;
 
-	sp_buf_addf(buf, "## %s sandproof: %zu failed, %zu passed, %zu skipped", good ? "✅" : "❌",
+	sp_buf_addf(buf, "## %s sandproof: %zu failed, %zu passed, %zu skipped", symbol(mark),
 		    failed, t->passed + t->warned, t->skipped + t->xfailed);
 	if (t->leaks)
 		sp_buf_addf(buf, ", %zu leaked", t->leaks);
@@ -121,10 +126,17 @@ static void add_headline(struct sp_buf *buf, const struct sp_model *m)
 	if (m->mixed)
 		sp_buf_adds(
 		    buf, "> **Mixed:** these runs were judged by different requirement sets.\n\n");
+	if (m->n_defects)
+		sp_buf_addf(buf,
+			    "**Faults put in on purpose:** %zu of %zu were caught by a case "
+			    "(`sandproof report html=report.html RESULTS` lists them).\n\n",
+			    sp_model_caught(m), m->n_defects);
 }
 
 static void add_subjects(struct sp_buf *buf, const struct sp_model *m)
 {
+	if (!m->n_subjects)
+		return;
 	sp_buf_adds(buf,
 		    "| subject | failed | errors | passed | warned | skipped | leaks | time |\n"
 		    "|---|--:|--:|--:|--:|--:|--:|--:|\n");
@@ -181,6 +193,7 @@ struct budget {
 
 static void add_piece(struct budget *b, const struct sp_buf *piece)
 {
+	sp_buf_inherit(&b->out->buf, piece);
 	if (b->omitted || piece->len > b->left) {
 		b->omitted++;
 		return;
@@ -239,9 +252,15 @@ static void add_skips(struct budget *b, const struct sp_model *m)
 
 		if (c && (c->verdict == SP_SKIP || c->verdict == SP_XFAIL))
 			at = sp_index_put(&reasons, c->message, NULL);
-		if (at != SP_INDEX_NONE)
+		else
+			continue;
+		if (at == SP_INDEX_NONE)
+			sp_out_fail(b->out, ENOMEM);
+		else
 			counts[at]++;
 	}
+	if (!counts)
+		sp_out_fail(b->out, ENOMEM);
 	if (!reasons.len)
 		return;
 	sp_buf_adds(

@@ -65,6 +65,24 @@ Test(markdown, a_run_that_is_not_whole_says_so)
 	sample_close(&s);
 }
 
+/* A proof has no case, so it is neither green nor a table without rows. */
+Test(markdown, a_proof_says_what_it_is)
+{
+	struct sp_result_defect defect = {(char *)"kill-none", (char *)"kill", (char *)"caught",
+					  (char *)"kill.a", NULL};
+	struct sample s;
+	char *text SP_FREE = NULL;
+
+	sample_open(&s, NULL, 0);
+	s.run.defects = &defect;
+	s.run.n_defects = 1;
+	text = write_below(&s, SP_MARKDOWN_MAX_BYTES);
+	cr_expect(strstr(text, "## ⏭️ sandproof: 0 failed"), "%s", text);
+	cr_expect(strstr(text, "1 of 1 were caught"), "%s", text);
+	cr_expect(!strstr(text, "| subject |"), "%s", text);
+	sample_close(&s);
+}
+
 /* Fences are in pairs, and what stands between them cannot end one. */
 static void check_fences(const char *text, const char *hostile)
 {

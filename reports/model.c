@@ -457,6 +457,15 @@ const struct sp_result_case *sp_model_cell(const struct sp_model *m, size_t row,
 	return m->cells[row * m->n_subjects + subject];
 }
 
+size_t sp_model_caught(const struct sp_model *m)
+{
+	size_t caught = 0;
+
+	for (size_t i = 0; i < m->n_defects; i++)
+		caught += !strcmp(m->defects[i].status, "caught");
+	return caught;
+}
+
 static enum sp_exercise exercise_of(const struct sp_model_mark *mark)
 {
 	if (!mark->n)

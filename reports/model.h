@@ -107,6 +107,9 @@ struct sp_model_mark {
 };
 struct sp_model_mark sp_model_mark(const struct sp_model *model, size_t clause, size_t subject);
 
+/* How many faults some case caught. */
+size_t sp_model_caught(const struct sp_model *model);
+
 /* Order of verdicts by how bad they are; 0 is a pass. */
 int sp_verdict_weight(enum sp_verdict verdict);
 /* True for what fails a run: fail, xpass, error. */

@@ -77,6 +77,12 @@ void sp_out_pass(struct sp_out *out)
 		sp_out_flush(out);
 }
 
+void sp_out_fail(struct sp_out *out, int error)
+{
+	if (!out->error)
+		out->error = error;
+}
+
 int sp_out_close(struct sp_out *out, struct sp_error *err)
 {
 	sp_out_flush(out);

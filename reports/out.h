@@ -38,6 +38,8 @@ void sp_out_pass(struct sp_out *out);
 void sp_out_flush(struct sp_out *out);
 /* Writes the buffer away and then bytes that are large enough to go without a copy. */
 void sp_out_write(struct sp_out *out, const void *data, size_t len);
+/* Gives the report up for an errno: sp_out_close() says it. */
+void sp_out_fail(struct sp_out *out, int error);
 /* Writes the rest and gives the file its name. SP_IO names the path, and nothing is left of it. */
 int sp_out_close(struct sp_out *out, struct sp_error *err);
 /* Gives up what was not closed; for SP_CLEANUP(). */

@@ -28,6 +28,7 @@ static void add_inline(struct sp_buf *buf, const char *text, size_t max)
 	text = text ? text : "";
 	sp_xml_clean(&clean, text, strcspn(text, "\r\n"));
 	len = sp_utf8_cut(sp_buf_str(&clean), clean.len, max);
+	sp_buf_inherit(buf, &clean);
 	for (const char *p = sp_buf_str(&clean); p < sp_buf_str(&clean) + len; p++) {
 		if (*p == '#' || *p == '\\')
 			sp_buf_addc(buf, '\\');
@@ -45,6 +46,7 @@ static void add_yaml(struct sp_buf *buf, const char *name, const char *text)
 		return;
 	sp_xml_clean(&clean, text, strlen(text));
 	len = sp_utf8_cut(sp_buf_str(&clean), clean.len, TEXT_MAX);
+	sp_buf_inherit(buf, &clean);
 	sp_buf_addf(buf, "  %s: ", name);
 	sp_buf_add_json(buf, sp_buf_str(&clean), len);
 	sp_buf_addc(buf, '\n');
@@ -68,6 +70,7 @@ static void add_literal(struct sp_buf *buf, const char *name, const char *text)
 		return;
 	}
 	sp_xml_clean(&clean, text, strlen(text));
+	sp_buf_inherit(buf, &clean);
 	at = sp_buf_str(&clean);
 	left = sp_utf8_cut(at, clean.len, TEXT_MAX);
 	sp_buf_addf(buf, "  %s: |\n", name);

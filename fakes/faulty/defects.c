@@ -42,7 +42,7 @@ bool defect_has_word(const char *words, const char *word)
 	return false;
 }
 
-const struct defect *defects_find(const struct defect_table *table, const char *id)
+struct defect *defects_find(const struct defect_table *table, const char *id)
 {
 	for (size_t i = 0; i < table->len; i++)
 		if (!strcmp(table->entries[i].id, id))

@@ -50,7 +50,7 @@ int defects_read(const char *text, struct defect_table *ret_table, struct sp_err
 void defects_done(struct defect_table *table);
 
 /* One entry by id, or NULL. */
-const struct defect *defects_find(const struct defect_table *table, const char *id);
+struct defect *defects_find(const struct defect_table *table, const char *id);
 /* True when the entry is placed at all. */
 bool defect_is_placed(const struct defect *defect);
 /* "fault" and so on. */

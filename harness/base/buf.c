@@ -16,6 +16,12 @@ static int latch(struct sp_buf *buf, int error)
 	return buf->error;
 }
 
+void sp_buf_inherit(struct sp_buf *buf, const struct sp_buf *part)
+{
+	if (part->error)
+		latch(buf, part->error);
+}
+
 void sp_buf_done(struct sp_buf *buf)
 {
 	free(buf->data);

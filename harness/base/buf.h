@@ -51,6 +51,8 @@ int sp_buf_vaddf(struct sp_buf *buf, const char *format, va_list args)
 char *sp_buf_reserve(struct sp_buf *buf, size_t len);
 /* Removes `len` bytes from the front. */
 void sp_buf_consume(struct sp_buf *buf, size_t len);
+/* Latches the error of a part that was to be added: a whole without it is none. */
+void sp_buf_inherit(struct sp_buf *buf, const struct sp_buf *part);
 /*
  * Moves the memory out (to be freed by the caller; never NULL without an error) and leaves the
  * buffer empty; after an error NULL, and the error stays latched. `ret_len` may be NULL.

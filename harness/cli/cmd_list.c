@@ -52,6 +52,7 @@ static void add_elements(struct sp_buf *out, const char *const *items, const cha
 		if (!*first)
 			sp_buf_adds(out, ", ");
 		add_string(out, sp_buf_str(&text));
+		sp_buf_inherit(out, &text);
 		*first = false;
 	}
 }

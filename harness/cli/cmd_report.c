@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/cli.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,9 +12,13 @@
 
 static const struct sp_report_format *find(const char *name, size_t len)
 {
-	char *copy SP_FREE = strndup(name, len);
+	size_t n;
+	const struct sp_report_format *formats = sp_report_formats(&n);
 
-	return copy ? sp_report_format_find(copy) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(formats[i].name, name, len) && !formats[i].name[len])
+			return &formats[i];
+	return NULL;
 }
 
 static int unknown_format(const char *text, struct sp_error *err)
@@ -123,6 +128,41 @@ static int read_results(const struct report_args *args, const struct cli_list *w
 	return rc;
 }
 
+/* A proof of faults holds no result of a case, and most reports are made of nothing else. */
+static bool is_proof_alone(const struct sp_results_set *set)
+{
+	size_t defects = 0;
+
+	for (size_t i = 0; i < set->n_runs; i++) {
+		if (set->runs[i].n_cases)
+			return false;
+		defects += set->runs[i].n_defects;
+	}
+	return defects;
+}
+
+/* Formats that tell it themselves. */
+static bool tells_of_proof(const struct sp_report_format *format)
+{
+	static const char *const names[] = {"html", "markdown", "clauses"};
+
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		if (!strcmp(format->name, names[i]))
+			return true;
+	return false;
+}
+
+static void warn_of_proof(const struct cli_command *self, const struct job *job)
+{
+	for (size_t i = 0; i < job->n_reports && is_proof_alone(&job->set); i++)
+		if (!tells_of_proof(job->reports[i].format))
+			fprintf(stderr,
+				"sandproof %s: %s has no case to show: this is a proof by "
+				"`sandproof prove`. `sandproof report html=PATH` shows it; cases "
+				"are in results of `sandproof run`\n",
+				self->name, job->reports[i].format->name);
+}
+
 /* Every report that can be made is made. */
 static int write_reports(const struct cli_command *self, const struct job *job)
 {
@@ -157,6 +197,8 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
 		code = cli_fail(self, &err);
 	else
 		code = write_reports(self, &job);
+	if (!code)
+		warn_of_proof(self, &job);
 	sp_results_set_done(&job.set);
 	return code;
 }

@@ -47,6 +47,13 @@ static void add_field(struct page *page, const char *label, const char *text)
 	sp_buf_addc(&page->out, '\n');
 }
 
+/* A field of a text that was made; one that could not be made fails the page. */
+static void add_made(struct page *page, const char *label, const struct sp_buf *text)
+{
+	sp_buf_inherit(&page->out, text);
+	add_field(page, label, sp_buf_str(text));
+}
+
 static void add_list(struct page *page, const char *label, const char *const *items)
 {
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
@@ -65,7 +72,7 @@ static void add_needs(struct page *page, const struct sp_case_def *def)
 			sp_buf_addf(&text, "%s%s", text.len ? ", " : "", cli_need_name(bit));
 	for (size_t i = 0; def->tools && def->tools[i]; i++)
 		sp_buf_addf(&text, "%stool %s", text.len ? ", " : "", def->tools[i]);
-	add_field(page, "needs", sp_buf_str(&text));
+	add_made(page, "needs", &text);
 }
 
 /* A clause in the words of its suite: a table of its own, or the README of ours. */
@@ -89,7 +96,7 @@ static void add_faults(struct page *page, const struct sp_suite *suite, const ch
 		const struct sp_fault *fault = cli_fault_find(ids[i]);
 
 		sp_buf_addf(&text, "%s: %s", ids[i], fault ? fault->summary : "not built yet");
-		add_field(page, i ? "" : "catches", sp_buf_str(&text));
+		add_made(page, i ? "" : "catches", &text);
 	}
 }
 
@@ -100,7 +107,7 @@ static void show_case(struct page *page, const struct sp_suite *suite,
 
 	add_title(page, def->id);
 	sp_buf_addf(&text, "%s %s (%s)", suite->name, def->clause, cli_level_name(def->level));
-	add_field(page, "clause", sp_buf_str(&text));
+	add_made(page, "clause", &text);
 	add_field(page, "says", clause_text(suite, def->clause));
 	add_field(page, "requirement", def->requirement);
 	add_field(page, "rationale", def->rationale);
@@ -119,7 +126,7 @@ static void show_case(struct page *page, const struct sp_suite *suite,
 		sp_buf_adds(&text, " --suite-plugin ");
 		cli_text_word(&text, cli_suite_file(suite));
 	}
-	add_field(page, "run it", sp_buf_str(&text));
+	add_made(page, "run it", &text);
 }
 
 static void show_fault(struct page *page, const struct sp_fault *fault)
@@ -134,7 +141,7 @@ static void show_fault(struct page *page, const struct sp_fault *fault)
 	sp_buf_addf(&text, "%s (%s)", cli_fault_seam_name(fault->seam),
 		    cli_fault_is_contract(fault) ? "works on any provider" :
 						   "needs the provider bash or render");
-	add_field(page, "applied at", sp_buf_str(&text));
+	add_made(page, "applied at", &text);
 	if (fault->reaches_outside)
 		add_field(page, "danger",
 			  "can reach outside its sandbox; runs only where sandboxes have pid and "
@@ -142,7 +149,7 @@ static void show_fault(struct page *page, const struct sp_fault *fault)
 	sp_buf_clear(&text);
 	sp_buf_addf(&text, "%s run --defect %s --case %s", cli_program(), fault->id,
 		    fault->cases && fault->cases[0] ? fault->cases[0] : "'*'");
-	add_field(page, "try it", sp_buf_str(&text));
+	add_made(page, "try it", &text);
 }
 
 static bool has(const char *const *list, const char *text)
@@ -166,7 +173,7 @@ static void add_catches(struct page *page, const char *defect)
 		sp_buf_clear(&text);
 		sp_buf_addf(&text, "%s (try: %s prove --defect %s)", faults[i]->cases[0],
 			    cli_program(), faults[i]->id);
-		add_field(page, "caught by", sp_buf_str(&text));
+		add_made(page, "caught by", &text);
 	}
 }
 
@@ -207,6 +214,7 @@ static void show_clause(struct page *page, const struct sp_suite *suite,
 	struct sp_buf title SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
 	sp_buf_addf(&title, "%s:%s", suite->name, def->clause);
+	sp_buf_inherit(&page->out, &title);
 	add_title(page, sp_buf_str(&title));
 	add_field(page, "says", clause_text(suite, def->clause));
 	sp_buf_addc(&page->out, '\n');
@@ -230,7 +238,7 @@ static void show_clause_of_suite(struct page *page, const struct sp_suite *suite
 	}
 	sp_buf_addf(&page->out, "\n  %s:%s  %s\n", suite->name, clause, must ? "MUST" : "SHOULD");
 	add_field(page, "says", says);
-	add_field(page, "cases", sp_buf_str(&ids));
+	add_made(page, "cases", &ids);
 }
 
 /* A suite by its name: what it is about, its clauses in words, and their cases. */
@@ -319,13 +327,17 @@ static int show_name(const struct cli_command *self, struct page *page, const ch
 	const struct sp_fault *fault = cli_fault_find(name);
 	struct cli_defect defect SP_CLEANUP(cli_defect_done) = { NULL };
 	size_t shown = show_cases(page, name) + show_suite(page, name);
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = cli_defect_find(name, &defect, &err);
 
 	if (fault) {
 		sp_buf_adds(&page->out, shown ? "\n" : "");
 		show_fault(page, fault);
 	}
-	if (cli_defect_find(name, &defect))
+	if (!rc)
 		show_defect(page, &defect);
+	else if (rc != SP_NOT_FOUND)
+		return cli_fail(self, &err);
 	else if (!shown && !fault)
 		return unknown_name(self, name);
 	return cli_print(&page->out);

@@ -45,8 +45,8 @@ struct cli_defect {
 	/* Faults that model it; the entry it is one with; FILE:TEST; why it is not judged. */
 	char *faults, *same, *tests, *outside;
 };
-/* One by id ("contract:C3"); false when there is none. Freed by cli_defect_done(). */
-bool cli_defect_find(const char *id, struct cli_defect *ret_defect);
+/* One by id ("contract:C3"); SP_NOT_FOUND when there is none. Freed by cli_defect_done(). */
+int cli_defect_find(const char *id, struct cli_defect *ret_defect, struct sp_error *err);
 void cli_defect_done(struct cli_defect *defect);
 /*
  * Ids of the entries that are placed nowhere, or at a fault that is not there, joined by spaces;

@@ -9,31 +9,26 @@
 
 #include "registry_impl.h"
 
-/* A copy that may be of nothing. */
-static char *copy(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
-bool cli_defect_find(const char *id, struct cli_defect *ret_defect)
+int cli_defect_find(const char *id, struct cli_defect *ret_defect, struct sp_error *err)
 {
 	struct defect_table table SP_CLEANUP(defects_done) = { .len = 0 };
-	const struct defect *found;
+	struct defect *found;
+	int rc = defects_read(defects_text(), &table, err);
 
-	if (defects_read(defects_text(), &table, NULL))
-		return false;
+	if (rc)
+		return rc;
 	found = defects_find(&table, id);
 	if (!found)
-		return false;
+		return sp_error_set(err, SP_NOT_FOUND, "no known defect is called \"%.80s\"", id);
 	*ret_defect = (struct cli_defect){
-		.id = copy(found->id),
-		.words = copy(found->words),
-		.faults = copy(found->placed[DEFECT_FAULT]),
-		.same = copy(found->placed[DEFECT_SAME]),
-		.tests = copy(found->placed[DEFECT_TEST]),
-		.outside = copy(found->placed[DEFECT_OUTSIDE]),
+		.id = SP_TAKE(found->id),
+		.words = SP_TAKE(found->words),
+		.faults = SP_TAKE(found->placed[DEFECT_FAULT]),
+		.same = SP_TAKE(found->placed[DEFECT_SAME]),
+		.tests = SP_TAKE(found->placed[DEFECT_TEST]),
+		.outside = SP_TAKE(found->placed[DEFECT_OUTSIDE]),
 	};
-	return true;
+	return 0;
 }
 
 void cli_defect_done(struct cli_defect *defect)
@@ -50,8 +45,12 @@ void cli_defect_done(struct cli_defect *defect)
 /* True when one of the faults that an entry names is not there. */
 static bool lacks_fault(const struct defect *entry)
 {
-	char *words SP_FREE = copy(entry->placed[DEFECT_FAULT]), *at = words, *id;
+	const char *faults = entry->placed[DEFECT_FAULT];
+	char *words SP_FREE = faults ? strdup(faults) : NULL, *at = words, *id;
 
+	/* Without memory it is told rather than passed over. */
+	if (faults && !words)
+		return true;
 	while (words && (id = strsep(&at, " ")))
 		if (!cli_fault_find(id))
 			return true;

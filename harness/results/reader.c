@@ -367,6 +367,8 @@ static int begin_run(struct reader *r, const char *object, size_t len)
 		return no_memory(r);
 	r->set->n_runs++;
 	run->source = sp_texts_add(r->set->texts, r->path, strlen(r->path));
+	if (!run->source)
+		return no_memory(r);
 	return read_record(r, SP_LINE_RUN, object, len, &run->run);
 }
 
