@@ -2,51 +2,179 @@
 /* Names of any bytes, and where a path leads. */
 #include <string.h>
 
+#include <base/buf.h>
+
 #include "cases.h"
 #include "run.h"
 
+/*
+ * Each makes something else of a shell's word, an option, a pattern or a path. What is odd wherever
+ * it stands shares a name; what is odd only first, last or alone has one of its own.
+ */
 static const char *const odd[] = {
-	"-n",	  "--help",  "a b",    " lead",	   "trail ", "it's",	  "\"q\"",     "$HOME",
-	"`id`",	  "$(id)",   "a\nb",   "\nlead",  "trail\n", "back\\slash", "*",       "?",
-	"#x",	  "~",	     "\xc3\xa9", "e\xcc\x81", "\xf0\x9f\x98\x80", "a\tb", ".hidden", "...",
-	"%s%n",	  "&amp;",   "a;b",    "a|b",	   "!!"
+	"-n",
+	"--help",
+	" lead, trail\n",
+	"\nlead, trail ",
+	"*?",
+	"#x",
+	"~",
+	"\"q\"",
+	"...",
+	".hidden",
+	"back\\slash",
+	"a b'$HOME`id`$(id)!!",
+	"a\nb\tc;d|e&amp;%s%n",
+	"\xc3\xa9 e\xcc\x81 \xf0\x9f\x98\x80",
 };
 
-/* Every call on a file at `path`, which is relative. */
-static bool all_calls(const struct yard *y, const char *path)
+/* Most paths that a case has at once. */
+#define PATHS_MAX 16
+_Static_assert(SP_COUNT(odd) <= PATHS_MAX, "all odd names fit");
+
+/*
+ * Paths that are treated together: each call is made for all of them before the next, so that one
+ * command can look at them all. Every file holds its own first path.
+ */
+struct paths {
+	const struct yard *y;
+	const char *at[PATHS_MAX];
+	size_t n;
+};
+
+static struct paths odd_paths(const struct yard *y)
 {
-	struct sp_case *t = y->t;
-	const char *moved = sp_case_format(t, "%s.moved", path);
+	struct paths paths = { .y = y, .n = SP_COUNT(odd) };
+
+	for (size_t i = 0; i < paths.n; i++) {
+		paths.at[i] = yard_path(y, odd[i]);
+		sp_case_note(y->t, "path %zu: %s", i, quoted(y->t, paths.at[i]));
+	}
+	return paths;
+}
+
+static const char *moved(struct sp_case *t, const char *path)
+{
+	return sp_case_format(t, "%s.moved", path);
+}
+
+/* One command; it prints the numbers of those paths for which `test` of them is false. */
+static bool command_agrees(const struct paths *paths, const char *ending,
+			   void (*test)(struct sp_buf *command, const char *word, const char *path),
+			   const char *what)
+{
+	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_case *t = paths->y->t;
+
+	for (size_t i = 0; i < paths->n; i++) {
+		test(&command, quoted(t, sp_case_format(t, "./%s%s", paths->at[i], ending)),
+		     paths->at[i]);
+		sp_buf_addf(&command, " || echo %zu;", i);
+	}
+	return says(paths->y, "", what, "%s true", sp_buf_str(&command));
+}
+
+/* A dot keeps the newlines at the end of what was read. */
+static void test_holds(struct sp_buf *command, const char *word, const char *path)
+{
+	sp_buf_addf(command, "[ -f %s ] && [ \"$(cat %s; echo .)\" = ", word, word);
+	sp_buf_add_shell(command, path);
+	sp_buf_adds(command, ". ]");
+}
+
+static void test_folder(struct sp_buf *command, const char *word, const char *path)
+{
+	(void)path;
+	sp_buf_addf(command, "[ -d %s ]", word);
+}
+
+static void test_absent(struct sp_buf *command, const char *word, const char *path)
+{
+	(void)path;
+	sp_buf_addf(command, "[ ! -e %s ]", word);
+}
+
+static bool look_at(const struct paths *paths, size_t i)
+{
+	struct sp_case *t = paths->y->t;
 	struct sp_error err = SP_ERROR_INIT;
 	struct sp_stat stat = { 0 };
 	int rc;
 
-	sp_case_note(t, "a file at %s", quoted(t, path));
-	if (!put_text(y, path, path) ||
-	    !says(y, "1", "files of that name, by a command", "[ -f ./%s ] && echo 1",
-		  quoted(t, path)) ||
-	    !gives_text(y, path, path) || !is_there(y, path, true))
+	if (!gives_text(paths->y, paths->at[i], paths->at[i]) ||
+	    !is_there(paths->y, paths->at[i], true))
 		return false;
-	rc = sp_sandbox_lstat(y->sandbox, path, &stat, sp_case_cancel(t), &err);
-	if (!SP_CHECK_OK(t, rc, &err, "lstat") ||
-	    !SP_CHECK_INT(t, (long long)strlen(path), (long long)stat.size, "its size"))
-		return false;
-	rc = sp_sandbox_rename(y->sandbox, path, moved, sp_case_cancel(t), &err);
-	if (!SP_CHECK_OK(t, rc, &err, "rename") || !is_there(y, path, false) ||
-	    !gives_text(y, moved, path))
-		return false;
-	rc = sp_sandbox_remove(y->sandbox, moved, sp_case_cancel(t), &err);
-	return SP_CHECK_OK(t, rc, &err, "remove") && is_there(y, moved, false);
+	rc = sp_sandbox_lstat(paths->y->sandbox, paths->at[i], &stat, sp_case_cancel(t), &err);
+	return SP_CHECK_OK(t, rc, &err, "lstat of path %zu", i) &&
+	       SP_CHECK_INT(t, (long long)strlen(paths->at[i]), (long long)stat.size,
+			    "size of path %zu", i);
+}
+
+static bool move(const struct paths *paths, size_t i)
+{
+	struct sp_case *t = paths->y->t;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_sandbox_rename(paths->y->sandbox, paths->at[i], moved(t, paths->at[i]),
+				   sp_case_cancel(t), &err);
+
+	return SP_CHECK_OK(t, rc, &err, "rename of path %zu", i);
+}
+
+static bool remove_moved(const struct paths *paths, size_t i)
+{
+	struct sp_case *t = paths->y->t;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_sandbox_remove(paths->y->sandbox, moved(t, paths->at[i]), sp_case_cancel(t),
+				   &err);
+
+	return SP_CHECK_OK(t, rc, &err, "remove of path %zu", i);
+}
+
+static bool put_itself(const struct paths *paths, size_t i)
+{
+	return put_text(paths->y, paths->at[i], paths->at[i]);
+}
+
+static bool is_absent(const struct paths *paths, size_t i)
+{
+	return is_there(paths->y, paths->at[i], false);
+}
+
+static bool each(const struct paths *paths, bool (*call)(const struct paths *paths, size_t i))
+{
+	for (size_t i = 0; i < paths->n; i++) {
+		if (!call(paths, i))
+			return false;
+	}
+	return true;
+}
+
+/* Every call on files at these paths, which are relative. */
+static bool all_calls(const struct paths *paths)
+{
+	return each(paths, put_itself) &&
+	       command_agrees(paths, "", test_holds, "files without their bytes, by a command") &&
+	       each(paths, look_at) && each(paths, move) &&
+	       command_agrees(paths, ".moved", test_holds, "files that were not moved") &&
+	       each(paths, is_absent) && each(paths, remove_moved) &&
+	       command_agrees(paths, ".moved", test_absent, "files that were not removed");
+}
+
+/* What no call named is left; a pattern that was not quoted would have met it. */
+static void only_the_bystander(const struct yard *y)
+{
+	says(y, "bystander", "entries left", "ls -A %s", y->dir);
 }
 
 void fs_names_odd(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
+	struct paths paths;
 
-	SP_REQUIRE(yard_open(t, &y));
-	for (size_t i = 0; i < SP_COUNT(odd); i++)
-		SP_REQUIRE(all_calls(&y, yard_path(&y, odd[i])));
-	says(&y, "0", "entries left", "ls -A %s | wc -l | tr -d ' '", y.dir);
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "bystander"), "x"));
+	paths = odd_paths(&y);
+	SP_REQUIRE(all_calls(&paths));
+	only_the_bystander(&y);
 }
 
 /* The name is the whole path: nothing stands before it that would keep it from being an option. */
@@ -55,48 +183,56 @@ void fs_names_whole(struct sp_case *t)
 	static const char *const starts[] = { "-n", "-rf", "--help", "-H", "-delete", "--",
 					      "-",  " ",   "~",	     "!",  "#",	      "=" };
 	struct yard y YARD = YARD_INIT;
+	struct paths paths = { .y = &y, .n = SP_COUNT(starts) };
 
 	SP_REQUIRE(yard_open(t, &y));
 	for (size_t i = 0; i < SP_COUNT(starts); i++)
-		SP_REQUIRE(all_calls(&y, sp_case_format(t, "%s%s", starts[i], y.dir)));
+		paths.at[i] = sp_case_format(t, "%s%s", starts[i], y.dir);
+	all_calls(&paths);
 }
 
-/* A folder of that name: made, filled, listed, moved, removed. */
-static bool folder_calls(const struct yard *y, const char *path)
+static bool make_folder(const struct paths *paths, size_t i)
 {
-	struct sp_case *t = y->t;
-	const char *moved = sp_case_format(t, "%s.moved", path);
+	struct sp_case *t = paths->y->t;
+	struct sp_error err = SP_ERROR_INIT;
+	int rc = sp_sandbox_mkdir(paths->y->sandbox, paths->at[i], sp_case_cancel(t), &err);
+
+	return SP_CHECK_OK(t, rc, &err, "mkdir of path %zu", i);
+}
+
+static bool fill_folder(const struct paths *paths, size_t i)
+{
+	return put_text(paths->y, sp_case_format(paths->y->t, "%s/file", paths->at[i]),
+			paths->at[i]);
+}
+
+static bool list_folder(const struct paths *paths, size_t i)
+{
+	struct sp_case *t = paths->y->t;
 	struct sp_dir_list list SP_CLEANUP(sp_dir_list_done) = SP_DIR_LIST_INIT;
 	struct sp_error err = SP_ERROR_INIT;
-	int rc = sp_sandbox_mkdir(y->sandbox, path, sp_case_cancel(t), &err);
+	int rc = sp_sandbox_list(paths->y->sandbox, paths->at[i], &list, sp_case_cancel(t), &err);
 
-	sp_case_note(t, "a folder at %s", quoted(t, path));
-	if (!SP_CHECK_OK(t, rc, &err, "mkdir") ||
-	    !says(y, "1", "folders of that name, by a command", "[ -d ./%s ] && echo 1",
-		  quoted(t, path)) ||
-	    !put_text(y, sp_case_format(t, "%s/file", path), path))
-		return false;
-	rc = sp_sandbox_list(y->sandbox, path, &list, sp_case_cancel(t), &err);
-	if (!SP_CHECK_OK(t, rc, &err, "list") ||
-	    !SP_CHECK_INT(t, 1, (long long)list.len, "entries of it") ||
-	    !SP_CHECK_STR(t, "file", list.entries[0].name, "the entry's name"))
-		return false;
-	rc = sp_sandbox_rename(y->sandbox, path, moved, sp_case_cancel(t), &err);
-	if (!SP_CHECK_OK(t, rc, &err, "rename") ||
-	    !gives_text(y, sp_case_format(t, "%s/file", moved), path))
-		return false;
-	rc = sp_sandbox_remove(y->sandbox, moved, sp_case_cancel(t), &err);
-	return SP_CHECK_OK(t, rc, &err, "remove") && is_there(y, moved, false);
+	return SP_CHECK_OK(t, rc, &err, "list of path %zu", i) &&
+	       SP_CHECK_INT(t, 1, (long long)list.len, "entries of path %zu", i) &&
+	       SP_CHECK_STR(t, "file", list.entries[0].name, "the entry's name");
 }
 
+/* Folders of these names: made, filled, listed, moved, removed. */
 void fs_names_folders(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
+	struct paths paths;
 
-	SP_REQUIRE(yard_open(t, &y));
-	for (size_t i = 0; i < SP_COUNT(odd); i++)
-		SP_REQUIRE(folder_calls(&y, yard_path(&y, odd[i])));
-	says(&y, "0", "entries left", "ls -A %s | wc -l | tr -d ' '", y.dir);
+	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "bystander"), "x"));
+	paths = odd_paths(&y);
+	SP_REQUIRE(each(&paths, make_folder) &&
+		   command_agrees(&paths, "", test_folder, "folders that were not made"));
+	SP_REQUIRE(each(&paths, fill_folder) && each(&paths, list_folder) && each(&paths, move));
+	SP_REQUIRE(command_agrees(&paths, ".moved/file", test_holds,
+				  "folders that were not moved with what is in them"));
+	SP_REQUIRE(each(&paths, remove_moved));
+	only_the_bystander(&y);
 }
 
 /* No text at all, and beside it what a careless conversion would make of it. */
@@ -155,12 +291,17 @@ void fs_names_listed(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
 	struct sp_dir_list list SP_CLEANUP(sp_dir_list_done) = SP_DIR_LIST_INIT;
+	struct sp_buf make SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 	struct sp_error err = SP_ERROR_INIT;
 	int rc;
 
 	SP_REQUIRE(yard_open(t, &y));
-	for (size_t i = 0; i < SP_COUNT(odd); i++)
-		SP_REQUIRE(sp_sh_ok(t, y.sandbox, ": >./%s", quoted(t, yard_path(&y, odd[i]))));
+	for (size_t i = 0; i < SP_COUNT(odd); i++) {
+		sp_buf_adds(&make, ": >./");
+		sp_buf_add_shell(&make, yard_path(&y, odd[i]));
+		sp_buf_adds(&make, " && ");
+	}
+	SP_REQUIRE(sp_sh_ok(t, y.sandbox, "%s:", sp_buf_str(&make)));
 	/* A relative folder and its virtual path are one: the paths of the entries are absolute. */
 	rc = sp_sandbox_list(y.sandbox, y.dir, &list, sp_case_cancel(t), &err);
 	SP_REQUIRE(SP_CHECK_OK(t, rc, &err, "list"));
@@ -183,6 +324,16 @@ void fs_names_listed(struct sp_case *t)
 				    quoted(t, list.entries[j].name)));
 }
 
+/* One of the three spellings of a relative path. */
+static const char *spelled(struct sp_case *t, const char *root, const char *path, size_t n)
+{
+	static const char *const starts[] = { "/workspace/", "", NULL };
+	const char *start = starts[n % SP_COUNT(starts)];
+
+	return start ? sp_case_format(t, "%s%s", start, path) :
+		       sp_case_format(t, "%s/%s", root, path);
+}
+
 void fs_paths_workspace(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
@@ -197,16 +348,13 @@ void fs_paths_workspace(struct sp_case *t)
 	SP_REQUIRE(gives_text(&y, sp_case_format(t, "%s/%s/f", root, y.dir), "virtual"));
 	SP_REQUIRE(gives_text(&y, sp_case_format(t, "/workspace/./%s/../%s//f", y.dir, y.dir),
 			      "virtual"));
-	/* Three spellings of one path, whatever stands at its end. */
+	/* Whatever stands at its end: written in one spelling, read and seen in the two others. */
 	for (size_t i = 0; i < SP_COUNT(odd); i++) {
-		SP_REQUIRE(put_text(&y, sp_case_format(t, "/workspace/%s", yard_path(&y, odd[i])),
-				    odd[i]));
-		SP_REQUIRE(gives_text(&y, yard_path(&y, odd[i]), odd[i]) &&
-			   gives_text(&y,
-				      sp_case_format(t, "%s/%s", root, yard_path(&y, odd[i])),
-				      odd[i]) &&
-			   is_there(&y, sp_case_format(t, "/workspace/%s", yard_path(&y, odd[i])),
-				    true));
+		const char *name = yard_path(&y, odd[i]);
+
+		SP_REQUIRE(put_text(&y, spelled(t, root, name, i), odd[i]) &&
+			   gives_text(&y, spelled(t, root, name, i + 1), odd[i]) &&
+			   is_there(&y, spelled(t, root, name, i + 2), true));
 	}
 }
 
