@@ -177,9 +177,12 @@ int render_check(struct render_core *core, struct sp_cancel *cancel, struct sp_e
 /* Ids of the live sandboxes of the workspace. */
 int render_list(struct render_core *core, struct sp_cancel *cancel, struct sp_id_list *ret_list,
 		struct sp_error *err);
-/* Waits until it is running or suspended. SP_GONE when it errored or was terminated. */
-int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel *cancel,
-		      struct sp_error *err);
+/*
+ * Waits until it is running or suspended. SP_GONE when it errored or was terminated. With
+ * `made_now` the service has just said that it is being created, so the first look has time.
+ */
+int render_wait_ready(struct render_core *core, const char *id, bool made_now,
+		      struct sp_cancel *cancel, struct sp_error *err);
 /* Ends a sandbox; already gone is fine. */
 int render_terminate(struct render_core *core, const char *id, struct sp_cancel *cancel,
 		     struct sp_error *err);

@@ -116,7 +116,7 @@ int render_settle_start(struct render_core *core, const char *id, int rc, struct
 	case RENDER_CREATING:
 	case RENDER_RESUMING:
 	case RENDER_SUSPENDING:
-		return render_wait_ready(core, id, cancel, err);
+		return render_wait_ready(core, id, false, cancel, err);
 	case RENDER_RUNNING:
 	case RENDER_SUSPENDED:
 		break;

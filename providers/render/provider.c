@@ -24,7 +24,7 @@ static int bring_up(struct render_core *core, const char *id, bool restored,
 	int rc = sp_cancel_check(options->cancel, err);
 
 	if (!rc)
-		rc = render_wait_ready(core, id, options->cancel, err);
+		rc = render_wait_ready(core, id, true, options->cancel, err);
 	if (!rc)
 		rc = render_sandbox_open(core, id, restored, options->cancel, &sandbox, err);
 	if (!rc && options->n_env)
@@ -108,7 +108,7 @@ static int provider_resume(void *self, const char *id, struct sp_sandbox *ret_sa
 	int rc = sp_cancel_check(cancel, &inner);
 
 	if (!rc)
-		rc = render_wait_ready(core, id, cancel, &inner);
+		rc = render_wait_ready(core, id, false, cancel, &inner);
 	if (!rc)
 		rc = render_sandbox_open(core, id, false, cancel, ret_sandbox, &inner);
 	if (rc == SP_GONE) {

@@ -158,17 +158,20 @@ int render_confirm_gone(struct render_core *core, const char *id, struct sp_canc
 	return sp_error_set(err, SP_GONE, "sandbox %s is gone", id);
 }
 
-int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel *cancel,
-		      struct sp_error *err)
+int render_wait_ready(struct render_core *core, const char *id, bool made_now,
+		      struct sp_cancel *cancel, struct sp_error *err)
 {
 	uint64_t limit = sp_deadline_ms(core->start_timeout_ms);
 	enum sp_code over = SP_GONE;
-	uint32_t pause = 0;
+	/* That it is being created is what the service has just said: each look is a request. */
+	uint32_t pause = made_now ? core->poll_ms : 0;
 
 	for (;;) {
 		enum render_state state;
-		int rc = render_get_state(core, id, cancel, &state, err);
+		int rc = pause ? render_pause(pause, cancel, err) : 0;
 
+		if (!rc)
+			rc = render_get_state(core, id, cancel, &state, err);
 		if (rc)
 			return rc;
 		switch (state) {
@@ -197,9 +200,6 @@ int render_wait_ready(struct render_core *core, const char *id, struct sp_cancel
 					    "sandbox %s did not start within %u ms", id,
 					    core->start_timeout_ms);
 		pause = render_next_pause(core, pause);
-		rc = render_pause(pause, cancel, err);
-		if (rc)
-			return rc;
 	}
 }
 
