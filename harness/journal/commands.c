@@ -8,6 +8,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/buf.h>
@@ -72,6 +73,16 @@ char *sp_journal_compose_look(const struct sp_journal_words *words, uint64_t fro
 	return text("test -e %s || exit 1; test -f %s || exit 3; test -r %s || exit 4; "
 		    "tail -c +%" PRIu64 " %s 2>/dev/null | head -c 1 | base64",
 		    j, j, j, from, j);
+}
+
+char *sp_journal_compose_both(char *look, char *read, bool apart)
+{
+	char *both = look && read ? text("%s && %s%s", look, apart ? "echo . && " : "", read) :
+				    NULL;
+
+	free(look);
+	free(read);
+	return both;
 }
 
 char *sp_journal_compose_follow(const struct sp_journal_words *words, uint64_t from)

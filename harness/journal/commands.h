@@ -16,6 +16,11 @@ char *sp_journal_compose_start(const struct sp_journal_words *words, const char 
 			       const char *nonce);
 char *sp_journal_compose_prepare(const struct sp_journal_words *words);
 char *sp_journal_compose_look(const struct sp_journal_words *words, uint64_t from);
+/*
+ * A look, and what follows only where it is content, in one command, since a service counts
+ * commands. Takes both; NULL when one is. `apart`: a line "." stands between their answers.
+ */
+char *sp_journal_compose_both(char *look, char *read, bool apart);
 char *sp_journal_compose_follow(const struct sp_journal_words *words, uint64_t from);
 char *sp_journal_compose_poll(const struct sp_journal_words *words, uint64_t from, uint64_t max);
 char *sp_journal_compose_probe(const struct sp_journal_words *words, uint64_t max);

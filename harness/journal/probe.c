@@ -35,25 +35,55 @@ static int ask(const struct journal *journal, struct sp_sandbox *sandbox, const 
 	return rc;
 }
 
+/* The command that reads the tail, behind a look at the place if that was not made yet. */
+static char *tail_command(const struct asked *asked, bool of_stderr, bool looks, uint64_t max)
+{
+	const struct sp_journal_steps *steps = &asked->journal->steps;
+	struct sp_journal_words place = asked->words;
+	char *read = of_stderr ? steps->compose_stderr(&asked->words, max) :
+				 steps->compose_probe(&asked->words, max);
+
+	if (!looks)
+		return read;
+	if (of_stderr)
+		place.journal = asked->words.stderr_file;
+	return sp_journal_compose_both(steps->compose_look(&place, 0), read, false);
+}
+
+/* What a tail's code says; a look tells an absent file, a folder and one that cannot be read. */
+static int tail_code(const struct asked *asked, bool of_stderr, bool looks,
+		     const struct sp_exec_result *result, struct sp_error *err)
+{
+	const struct sp_journal_words *words = &asked->words;
+
+	if (!result->exit_code)
+		return 0;
+	return looks ? journal_look_code(&asked->run,
+					 of_stderr ? words->stderr_file : words->journal, result,
+					 err) :
+		       journal_bad_code("reading the tail", result, err);
+}
+
 /*
- * Reads at most the last `*max` bytes of a file. A cap would leave the head of a
- * tail, which is not its end: then less is asked for, and `*max` says how much.
+ * Reads at most the last `*max` bytes of a file; it is looked at before, since whoever opens a FIFO
+ * stands there. A cap would leave the head of a tail, which is not its end: then less is asked for,
+ * and `*max` says how much. `*ret_there` is false where there is no file.
  */
-static int read_tail(struct asked *asked, bool of_stderr, uint64_t *max, struct sp_bytes *ret_bytes,
-		     struct sp_error *err)
+static int read_tail(struct asked *asked, bool of_stderr, bool looks, uint64_t *max,
+		     struct sp_bytes *ret_bytes, bool *ret_there, struct sp_error *err)
 {
 	const struct sp_journal_steps *steps = &asked->journal->steps;
 
-	for (;; *max /= 2) {
+	for (looks = looks && steps->look_first;; *max /= 2) {
 		struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-		char *command = of_stderr ? steps->compose_stderr(&asked->words, *max) :
-					    steps->compose_probe(&asked->words, *max);
-		int rc = journal_exec(asked->sandbox, command, asked->options.cancel, &result, err);
+		int rc = journal_exec(asked->sandbox, tail_command(asked, of_stderr, looks, *max),
+				      asked->options.cancel, &result, err);
 
-		if (!rc && result.exit_code)
-			rc = journal_bad_code("reading the tail", &result, err);
+		if (!rc)
+			rc = tail_code(asked, of_stderr, looks, &result, err);
 		if (rc)
 			return rc;
+		*ret_there = result.exit_code != SP_JOURNAL_ABSENT;
 		if (!result.stdout_cut)
 			return steps->decode_read((const char *)result.stdout_bytes.data,
 						  result.stdout_bytes.len, false, ret_bytes, err);
@@ -66,34 +96,24 @@ static int read_tail(struct asked *asked, bool of_stderr, uint64_t *max, struct 
 	}
 }
 
-/* Tells an empty file from an absent one, a folder and one that cannot be read. */
-static int look(struct asked *asked, const char *file, bool *ret_there, struct sp_error *err)
-{
-	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
-	const struct sp_journal_words words = { .dir = asked->words.dir, .journal = file };
-	int rc = journal_exec(asked->sandbox, asked->journal->steps.compose_look(&words, 0),
-			      asked->options.cancel, &result, err);
+/* What is known of the exit after a tail was read. */
+struct seen {
+	bool there, found, more;
+	int code;
+};
 
-	if (!rc)
-		rc = journal_look_code(&asked->run, file, &result, err);
-	if (!rc)
-		*ret_there = result.exit_code != SP_JOURNAL_ABSENT;
-	return rc;
-}
-
-/* Looks for the exit in the last `max` bytes; `*ret_more`: something else fills them all. */
-static int find_exit(struct asked *asked, uint64_t max, bool *ret_found, int *ret_code,
-		     size_t *ret_len, bool *ret_more, struct sp_error *err)
+/* Looks for the exit in the last `max` bytes; seen->more: something else fills them all. */
+static int find_exit(struct asked *asked, bool looks, uint64_t max, struct seen *seen,
+		     struct sp_error *err)
 {
 	struct sp_bytes tail SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	int rc = read_tail(asked, false, &max, &tail, err);
+	int rc = read_tail(asked, false, looks, &max, &tail, &seen->there, err);
 
-	if (rc)
+	if (rc || !seen->there)
 		return rc;
-	*ret_len = tail.len;
-	*ret_more = tail.len >= max;
-	*ret_found = asked->journal->steps.find_exit((const char *)tail.data, tail.len, !*ret_more,
-						     asked->run.nonce, ret_code);
+	seen->more = tail.len >= max;
+	seen->found = asked->journal->steps.find_exit((const char *)tail.data, tail.len,
+						      !seen->more, asked->run.nonce, &seen->code);
 	return 0;
 }
 
@@ -123,28 +143,24 @@ int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
 		  int *ret_exit_code, struct sp_error *err)
 {
 	struct asked asked SP_CLEANUP(asked_done) = { .journal = NULL };
-	bool found = false, more = false, there = true;
-	int code = 0, rc = ask(self, sandbox, run_id, options, &asked, err);
-	size_t len = 0;
+	struct seen seen = { .there = true };
+	int rc = ask(self, sandbox, run_id, options, &asked, err);
 
-	/* Before the tail is read: whoever opens a FIFO stands there. */
-	if (!rc && asked.journal->steps.look_first)
-		rc = look(&asked, asked.words.journal, &there, err);
-	if (!rc && there)
-		rc = find_exit(&asked, JOURNAL_TAIL, &found, &code, &len, &more, err);
+	if (!rc)
+		rc = find_exit(&asked, true, JOURNAL_TAIL, &seen, err);
 	/* What a background child wrote behind the exit. */
-	if (!rc && !found && more)
-		rc = find_exit(&asked, JOURNAL_TAIL_WIDE, &found, &code, &len, &more, err);
+	if (!rc && !seen.found && seen.more)
+		rc = find_exit(&asked, false, JOURNAL_TAIL_WIDE, &seen, err);
 	/* However much that is. A sandbox without such a grep answers nothing. */
-	if (!rc && !found && more)
-		rc = search_exit(&asked, &found, &code, err);
+	if (!rc && !seen.found && seen.more)
+		rc = search_exit(&asked, &seen.found, &seen.code, err);
 	if (rc)
 		return rc;
-	*ret_state = found ? SP_JOURNAL_FINISHED :
-		     there ? SP_JOURNAL_PRODUCING :
-			     SP_JOURNAL_UNKNOWN;
-	if (found)
-		*ret_exit_code = code;
+	*ret_state = seen.found ? SP_JOURNAL_FINISHED :
+		     seen.there ? SP_JOURNAL_PRODUCING :
+				  SP_JOURNAL_UNKNOWN;
+	if (seen.found)
+		*ret_exit_code = seen.code;
 	return 0;
 }
 
@@ -159,9 +175,7 @@ int journal_stderr_tail(void *self, struct sp_sandbox *sandbox, const char *run_
 
 	if (!rc && (!max || max > JOURNAL_POSITION_MAX))
 		rc = sp_error_set(err, SP_INVALID, "a tail has at least one byte");
-	if (!rc && asked.journal->steps.look_first)
-		rc = look(&asked, asked.words.stderr_file, &there, err);
-	return rc ? rc : read_tail(&asked, true, &asked_max, ret_bytes, err);
+	return rc ? rc : read_tail(&asked, true, true, &asked_max, ret_bytes, &there, err);
 }
 
 /* ---- attach ---- */

@@ -538,14 +538,63 @@ static const struct sp_journal_reader_ops reader_ops = {
 
 /* ---- Opening ---- */
 
+/* The look at the place, and with it the first read where reads are commands of their own. */
+static char *first_command(struct reader *reader)
+{
+	struct sp_journal_words words = journal_run_words(&reader->run);
+	char *look = reader->steps.compose_look(&words, reader->from);
+
+	if (reader->ops != &reader_poll_ops)
+		return look;
+	return sp_journal_compose_both(look,
+				       reader->steps.compose_poll(&words, reader->from,
+								  reader->steps.read_max),
+				       reader->from);
+}
+
+/* Takes the look's answer away from before the first read's; its length, without the dot's line. */
+static size_t split_first(struct reader *reader, struct sp_exec_result *exec, char **ret_look)
+{
+	const char *all = (const char *)exec->stdout_bytes.data;
+	const char *dot = reader->from && reader->ops == &reader_poll_ops && all ?
+				  strstr(all, ".\n") :
+				  NULL;
+	size_t len = dot ? (size_t)(dot - all) : reader->from ? exec->stdout_bytes.len : 0;
+
+	*ret_look = strndup(all ? all : "", len);
+	if (dot) {
+		exec->stdout_bytes.len -= len + 2;
+		memmove(exec->stdout_bytes.data, dot + 2, exec->stdout_bytes.len + 1);
+	}
+	return len;
+}
+
+/* The byte before where the reader begins; there is one, unless the journal ends before. */
+static int take_before(struct reader *reader, struct sp_exec_result *exec, struct sp_error *err)
+{
+	struct sp_bytes before SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
+	char *look SP_FREE = NULL;
+	size_t len = split_first(reader, exec, &look);
+	int rc = look ? 0 : sp_error_set(err, SP_INTERNAL, "out of memory");
+
+	if (!rc && !exec->exit_code)
+		rc = reader->steps.decode_read(look, len, false, &before, err);
+	if (!rc && reader->from && !before.len)
+		rc = sp_error_set(err, SP_CONFLICT,
+				  "the journal of run %.200s ends before byte %llu, from which it "
+				  "was to "
+				  "be read",
+				  reader->run.run_id, (unsigned long long)reader->from);
+	if (!rc)
+		anchor_add(&reader->anchor, before.data, before.len);
+	return rc;
+}
+
 /* Looks at the place: what is there, and whether it reaches up to where the reader begins. */
 static int look_first(struct reader *reader, struct sp_error *err)
 {
-	struct sp_journal_words words = journal_run_words(&reader->run);
-	struct race *race = race_exec(&reader->sandbox,
-				      reader->steps.compose_look(&words, reader->from));
-	struct sp_bytes before SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
-	const struct race_result *result;
+	struct race *race = race_exec(&reader->sandbox, first_command(reader));
+	struct race_result *result;
 	int rc = reader_await(reader, &race, err);
 
 	if (rc)
@@ -555,17 +604,16 @@ static int look_first(struct reader *reader, struct sp_error *err)
 		*err = result->err;
 	rc = result->rc ? result->rc : journal_look_code(&reader->run, reader->run.journal,
 						     &result->exec, err);
-	if (!rc && !result->exec.exit_code)
-		rc = reader_decode(reader, result, &before, err);
-	race_drop(race);
-	if (!rc && reader->from && !before.len)
-		rc = sp_error_set(err, SP_CONFLICT,
-				  "the journal of run %.200s ends before byte %llu, from which it "
-				  "was to "
-				  "be read",
-				  reader->run.run_id, (unsigned long long)reader->from);
 	if (!rc)
-		anchor_add(&reader->anchor, before.data, before.len);
+		rc = take_before(reader, &result->exec, err);
+	/* What was read with it is the first poll; an absent journal had nothing to read. */
+	reader->polled = !rc && reader->ops == &reader_poll_ops;
+	if (reader->polled && !result->exec.exit_code) {
+		reader->poll_from = reader->from;
+		reader->poll = race;
+		return 0;
+	}
+	race_drop(race);
 	return rc;
 }
 

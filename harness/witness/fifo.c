@@ -5,7 +5,7 @@ bool sp_fifo_make(const struct sp_place *place, const char *name, struct sp_fifo
 {
 	fifo->place = place;
 	fifo->path = sp_place_path(place, name);
-	return sp_sh_ok(place->t, place->sandbox, "mkfifo %s", fifo->path);
+	return sp_place_fifos(place, sp_case_format(place->t, "%s ", name));
 }
 
 const char *sp_fifo_take(const struct sp_fifo *fifo)
@@ -32,8 +32,7 @@ bool sp_answerer_make(const struct sp_place *place, const char *name, struct sp_
 	answerer->place = place;
 	answerer->name = name;
 	answerer->shell = sp_case_format(place->t, "sh %s/answer %s", place->dir, name);
-	return sp_sh_ok(place->t, place->sandbox, "mkfifo %s/%s.ask %s/%s.tell", place->dir, name,
-			place->dir, name);
+	return sp_place_fifos(place, sp_case_format(place->t, "%s.ask %s.tell ", name, name));
 }
 
 bool sp_answerer_await(const struct sp_answerer *answerer)

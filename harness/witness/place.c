@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <witness/place.h>
 
+#include <string.h>
+
 /*
  * The scripts stand in files, so that a shape's command is only "sh FILE NAME"
  * and stays legible. Each takes the folder from its own path. They are POSIX
@@ -31,21 +33,40 @@
 	"  if [ \"$line\" = end ]; then exit 23; fi\n"                                             \
 	"done\n"
 
-bool sp_place_open(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
-		   struct sp_place *place)
+bool sp_place_open_with(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
+			const struct sp_place_options *options, struct sp_place *place)
 {
-	const char *dir = sp_case_format(t, "/tmp/%s-%s", sp_case_unique(t), name);
+	const char *unique = sp_case_unique(t), *dir;
 
-	if (!sp_sh_ok(t, sandbox,
-		      "set -e; umask 077; mkdir %s; mkfifo %s/hold; printf %%s '%s' >%s/token; "
-		      "printf %%s '%s' >%s/answer",
-		      dir, dir, TOKEN_SCRIPT, dir, ANSWER_SCRIPT, dir))
+	dir = sp_sh_out(t, sandbox,
+			"set -e; umask 077; d=%s/%s-%s; mkdir $d 2>/dev/null || "
+			"{ d=/tmp/%s-%s; mkdir $d; }; cd $d; mkfifo hold %s; "
+			"printf %%s '%s' >token; printf %%s '%s' >answer; echo $d",
+			options->in_memory ? "/dev/shm" : "/tmp", unique, name, unique, name,
+			options->stock ? options->stock : "", TOKEN_SCRIPT, ANSWER_SCRIPT);
+	if (!dir)
 		return false;
 	place->t = t;
 	place->sandbox = sandbox;
 	place->dir = dir;
 	place->hold = sp_case_format(t, "read -r hold <%s/hold", dir);
+	place->stock = sp_case_format(t, " %s", options->stock ? options->stock : "");
 	return true;
+}
+
+bool sp_place_open(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
+		   struct sp_place *place)
+{
+	return sp_place_open_with(t, sandbox, name, &(struct sp_place_options){ NULL, false },
+				  place);
+}
+
+bool sp_place_fifos(const struct sp_place *place, const char *names)
+{
+	/* The blank before keeps "b.ask " from being found in "a.b.ask ". */
+	if (place->stock && strstr(place->stock, sp_case_format(place->t, " %s", names)))
+		return true;
+	return sp_sh_ok(place->t, place->sandbox, "cd %s && mkfifo %s", place->dir, names);
 }
 
 struct sp_place sp_place_through(const struct sp_place *place, struct sp_sandbox *sandbox)

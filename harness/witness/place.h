@@ -20,9 +20,11 @@ struct sp_place {
 	const char *dir;
 	/* Shell text that stands still until the place is closed: "read -r hold <'…/hold'". */
 	const char *hold;
+	/* Names of FIFOs that are there from the start; lives as long as the case. */
+	const char *stock;
 };
 
-#define SP_PLACE_INIT { NULL, NULL, NULL, NULL }
+#define SP_PLACE_INIT { NULL, NULL, NULL, NULL, NULL }
 /* struct sp_place place SP_PLACE = SP_PLACE_INIT; */
 #define SP_PLACE SP_CLEANUP(sp_place_close)
 
@@ -33,6 +35,33 @@ struct sp_place {
  */
 bool sp_place_open(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
 		   struct sp_place *place);
+
+/* What a place has from the start: a service counts commands, so what belongs together is one. */
+struct sp_place_options {
+	/*
+	 * Names of FIFOs, each followed by a blank: SP_STOCK_…; NULL for none. A witness that is
+	 * made with such a name has its FIFOs already, and needs no command.
+	 */
+	const char *stock;
+	/*
+	 * In /dev/shm, where there is one: `tail -f` is told of changes there; on a layered file
+	 * system it looks once a second, which would make every wait a second long.
+	 */
+	bool in_memory;
+};
+
+#define SP_STOCK_FIFO(name) name " "
+#define SP_STOCK_TOKEN(name) name ".token " name ".ready "
+#define SP_STOCK_ANSWERER(name) name ".ask " name ".tell "
+
+/* sp_place_open() with these. */
+bool sp_place_open_with(struct sp_case *t, struct sp_sandbox *sandbox, const char *name,
+			const struct sp_place_options *options, struct sp_place *place);
+/*
+ * For witnesses: FIFOs of these names (each followed by a blank), out of the stock or made now.
+ * False after a recorded failure.
+ */
+bool sp_place_fifos(const struct sp_place *place, const char *names);
 /* Same folder seen through another sandbox (or handle); owns nothing. */
 struct sp_place sp_place_through(const struct sp_place *place, struct sp_sandbox *sandbox);
 /* Absolute path of something in the place; lives as long as the case. */

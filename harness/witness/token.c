@@ -17,8 +17,7 @@ bool sp_token_make(const struct sp_place *place, const char *name, struct sp_tok
 	token->place = place;
 	token->name = name;
 	token->shell = sp_case_format(t, "sh %s/token %s", place->dir, name);
-	return sp_sh_ok(t, place->sandbox, "mkfifo %s/%s.token %s/%s.ready", place->dir, name,
-			place->dir, name);
+	return sp_place_fifos(place, sp_case_format(t, "%s.token %s.ready ", name, name));
 }
 
 bool sp_token_await(const struct sp_token *token)

@@ -223,6 +223,7 @@ struct sp_sandbox sp_vars_create(struct sp_case *t, const struct sp_env *env, si
 
 bool sp_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_holder *holder)
 {
+	static const struct sp_place_options stocked = {.stock = SP_STOCK_FIFO("told")};
 	struct sp_env var = {"SP_HELD", NULL};
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
 	struct sp_fifo fifo;
@@ -230,7 +231,7 @@ bool sp_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_ho
 
 	sp_secret_make(t, &holder->secret);
 	var.value = holder->secret.value;
-	if (!sp_place_open(t, sandbox, "held", &holder->place) ||
+	if (!sp_place_open_with(t, sandbox, "held", &stocked, &holder->place) ||
 	    !sp_fifo_make(&holder->place, "told", &fifo))
 		return false;
 	options.command =

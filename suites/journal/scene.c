@@ -23,12 +23,18 @@ bool scene_set_run(struct scene *s, const char *run_id)
 	return !sp_case_failed(s->t);
 }
 
-bool scene_open(struct sp_case *t, struct scene *s)
+static bool open_in(struct sp_case *t, struct scene *s, bool in_memory)
 {
+	/* What live runs and their cases stand at. */
+	const struct sp_place_options options = {
+		.stock = SP_STOCK_FIFO("go") SP_STOCK_ANSWERER("run"),
+		.in_memory = in_memory,
+	};
+
 	s->t = t;
 	s->journal = &sp_case_subject(t)->journal;
 	s->sandbox = sp_case_sandbox(t);
-	if (!s->sandbox || !sp_place_open(t, s->sandbox, "journal", &s->place))
+	if (!s->sandbox || !sp_place_open_with(t, s->sandbox, "journal", &options, &s->place))
 		return false;
 	s->dir = sp_place_path(&s->place, "j");
 	s->options = (struct sp_journal_options)SP_JOURNAL_OPTIONS_INIT;
@@ -39,35 +45,18 @@ bool scene_open(struct sp_case *t, struct scene *s)
 	return scene_set_run(s, NULL);
 }
 
+bool scene_open(struct sp_case *t, struct scene *s)
+{
+	return open_in(t, s, false);
+}
+
 bool scene_open_live(struct sp_case *t, struct scene *s)
 {
-	const char *made;
-
-	if (!scene_open(t, s))
-		return false;
-	s->apart = sp_case_format(t, "/dev/shm/%s", sp_case_unique(t));
-	made = sp_sh_out(t, s->sandbox, "mkdir -m 700 %s 2>/dev/null && echo made || :", s->apart);
-	if (!made)
-		return false;
-	if (strcmp(made, "made")) {
-		s->apart = NULL;
-		return true;
-	}
-	s->dir = s->options.dir = sp_case_format(t, "%s/j", s->apart);
-	return scene_set_run(s, NULL);
+	return open_in(t, s, true);
 }
 
 void scene_done(struct scene *s)
 {
-	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
-	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
-	struct sp_error err = SP_ERROR_INIT;
-
-	if (s->apart) {
-		options.command = sp_case_format(s->t, "rm -rf %s", s->apart);
-		options.cancel = sp_case_cancel(s->t);
-		(void)sp_sandbox_exec(s->sandbox, &options, &result, &err);
-	}
 	sp_place_close(&s->place);
 }
 

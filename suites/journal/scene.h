@@ -27,9 +27,6 @@ struct scene {
 	struct sp_journal_options options;
 	/* Folder of the journals; not made yet. */
 	const char *dir;
-	/* What holds it where that is not the place; removed by itself. NULL: it is in the place.
-	 */
-	const char *apart;
 	/* The run, and its two files. */
 	const char *run;
 	const char *file;
@@ -45,10 +42,7 @@ struct scene {
 
 /* Opens it in the case's sandbox. False after a recorded failure. */
 bool scene_open(struct sp_case *t, struct scene *s);
-/*
- * Same with the journals in /dev/shm, where there is one. `tail -f` is told of changes there; on a
- * layered file system it looks once a second, which would make every wait a second long.
- */
+/* Same in memory, where there is some: a follower is told of changes there. */
 bool scene_open_live(struct sp_case *t, struct scene *s);
 /* Same in the sandbox that the scene holds already, with another run id (NULL: a plain one). */
 bool scene_set_run(struct scene *s, const char *run_id);

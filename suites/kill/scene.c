@@ -17,12 +17,18 @@ void kill_cancel_done(struct sp_cancel **cancel)
 
 bool kill_scene_open(struct sp_case *t, struct kill_scene *s)
 {
+	/* What cases make most; a FIFO that stays unused harms nobody. */
+	static const struct sp_place_options stocked = {
+		.stock = SP_STOCK_TOKEN("probe") SP_STOCK_FIFO("listening") SP_STOCK_FIFO("heard")
+			SP_STOCK_ANSWERER("listener") SP_STOCK_ANSWERER("neighbour")
+	};
+
 	s->t = t;
 	s->sandbox = sp_case_sandbox(t);
 	if (!s->sandbox)
 		return false;
 	s->cancel = kill_cancel(t);
-	return s->cancel && sp_place_open(t, s->sandbox, "kill", &s->place) &&
+	return s->cancel && sp_place_open_with(t, s->sandbox, "kill", &stocked, &s->place) &&
 	       sp_token_make(&s->place, "probe", &s->probe);
 }
 
