@@ -2,13 +2,19 @@
 /*
  * ROUNDS: patience counted in completed round trips, never in seconds. "Still
  * pending after N rounds" means that N harmless commands went through the
- * same sandbox meanwhile; a slow machine makes the rounds slow too. Without
- * control most of them run inside one exec, since a live service counts requests.
+ * same sandbox meanwhile; a slow machine makes the rounds slow too. Where requests
+ * count they run inside two commands.
  */
 #ifndef SP_WITNESS_ROUNDS_H
 #define SP_WITNESS_ROUNDS_H
 
 #include <witness/call.h>
+
+/*
+ * Whether each command may be a request that somebody counts: there is no control, and the sandbox
+ * is a service's, since those of this machine are never suspended.
+ */
+bool sp_counted(struct sp_case *t);
 
 /* Runs the case's number of rounds. False after a recorded failure. */
 bool sp_rounds(struct sp_case *t, struct sp_sandbox *sandbox);

@@ -82,14 +82,10 @@ void exec_cwd_missing(struct sp_case *t)
 /* `path` is the folder's own, `cwd` what the command is given. */
 static bool starts_in(struct sp_case *t, const char *path, const char *cwd)
 {
-	struct sp_buf make SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_exec_options options = exec_options(t, "pwd");
 
-	sp_buf_adds(&make, "mkdir -p -- ");
-	sp_buf_add_shell(&make, path);
 	options.cwd = cwd;
-	return sp_sh_ok(t, sp_case_sandbox(t), "%s", sp_buf_str(&make)) &&
-	       exec_gives(t, &options,
+	return exec_gives(t, &options,
 			  &(struct expected){ .out = sp_case_format(t, "%s\n", path) }, SP_HERE,
 			  "a folder with an odd name");
 }
@@ -100,20 +96,29 @@ void exec_cwd_odd_names(struct sp_case *t)
 		"a b", "it's", "\"q\"", "$HOME", "`id`", "a\nb", "-n", "*", "\xc3\xa9", " lead",
 		"trail ", "back\\slash", "#x",
 	};
+	struct sp_buf make SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	const char *own = sp_case_format(t, "%s-odd", sp_case_unique(t)), *root;
+	const char *paths[SP_COUNT(names)], *virtual[SP_COUNT(names)];
 
 	SP_REQUIRE(sandbox);
 	root = sp_sandbox_workspace_root(sandbox);
+	sp_buf_adds(&make, "mkdir -p --");
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		const char *path = sp_case_format(t, "/tmp/%s/%s", own, names[i]);
-
-		/* As it is, and below the virtual root. */
-		if (!starts_in(t, path, path) ||
-		    !starts_in(t, sp_case_format(t, "%s/%s/%s", root, own, names[i]),
+		paths[i] = sp_case_format(t, "/tmp/%s/%s", own, names[i]);
+		virtual[i] = sp_case_format(t, "%s/%s/%s", root, own, names[i]);
+		sp_buf_addc(&make, ' ');
+		sp_buf_add_shell(&make, paths[i]);
+		sp_buf_addc(&make, ' ');
+		sp_buf_add_shell(&make, virtual[i]);
+	}
+	SP_REQUIRE(sp_sh_ok(t, sandbox, "%s", sp_buf_str(&make)));
+	/* As it is, and below the virtual root. */
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		if (!starts_in(t, paths[i], paths[i]) ||
+		    !starts_in(t, virtual[i],
 			       sp_case_format(t, "/workspace/%s/%s", own, names[i])))
 			break;
-	}
 	sp_sh_ok(t, sandbox, "rm -rf '/tmp/%s' '%s/%s'", own, root, own);
 }
 
@@ -149,17 +154,24 @@ void exec_env_exact_values(struct sp_case *t)
 		"\xc3\xa9\xf0\x9f\x98\x80", "\x01\x7f", "!x", "~", "{a,b}",
 		"-----BEGIN KEY-----\nabc+/=\n-----END KEY-----\n",
 	};
+	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	struct sp_env env[SP_COUNT(values)];
+	struct sp_exec_options options;
 
+	/* All of them to one command, which tells each between its number and its end. */
 	for (size_t i = 0; i < SP_COUNT(values); i++) {
-		struct sp_env env = { "SP_VALUE", values[i] };
-		struct sp_exec_options options =
-			exec_options(t, "printf %s \"$SP_VALUE\"; printf %s \"${SP_EVIL-}\"");
-
-		options.env = &env;
-		options.n_env = 1;
-		SP_REQUIRE(exec_gives(t, &options, &(struct expected){ .out = values[i] }, SP_HERE,
-				      "a value arrives byte for byte"));
+		env[i] = (struct sp_env){ sp_case_format(t, "SP_VALUE_%zu", i), values[i] };
+		sp_buf_addf(&command, "printf '%zu: %%s\\0\\n' \"$SP_VALUE_%zu\"; ", i, i);
+		sp_buf_addf(&out, "%zu: %s", i, values[i]);
+		sp_buf_add(&out, "\0\n", 2);
 	}
+	sp_buf_adds(&command, "printf %s \"${SP_EVIL-}\"");
+	options = exec_options(t, sp_buf_str(&command));
+	options.env = env;
+	options.n_env = SP_COUNT(env);
+	exec_gives(t, &options, &(struct expected){ .out = out.data, .out_len = out.len }, SP_HERE,
+		   "each value arrives byte for byte");
 }
 
 void exec_env_refused_names(struct sp_case *t)

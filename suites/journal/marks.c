@@ -108,21 +108,32 @@ void journal_mark_spellings(struct sp_case *t)
 		{ "  {\"__exit\":5,\"__nonce\":\"%1$s\"}\r", 5 },
 		{ "{\"more\":[1],\"__exit\":6,\"__nonce\":\"%1$s\"}", 6 },
 	};
+	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+	const char *runs[SP_COUNT(spelled)], *lines[SP_COUNT(spelled)];
 	struct scene s SCENE = SCENE_INIT;
 
 	SP_REQUIRE(scene_open(t, &s));
+	sp_buf_addf(&command, "mkdir %s", s.dir);
 	for (size_t i = 0; i < SP_COUNT(spelled); i++) {
 		struct sp_buf line SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-		struct reader r READER = READER_INIT;
 
 		SP_REQUIRE(scene_set_run(&s, NULL));
+		runs[i] = s.run;
 		add_line(t, spelled[i].format, journal_nonce(t, s.run), &line);
-		SP_REQUIRE(scene_append(&s, s.file, line.data, line.len));
-		SP_REQUIRE(reader_open(&s, &r, 0, SP_JOURNAL_POLL));
-		SP_REQUIRE(reader_take_exit(&r, spelled[i].code, line.len, SP_HERE,
-					    sp_buf_str(&line)));
+		lines[i] = sp_case_format(t, "%s", sp_buf_str(&line));
+		sp_buf_adds(&command, " && printf %s ");
+		sp_buf_add_shell(&command, lines[i]);
+		sp_buf_addf(&command, " > %s", s.file);
+	}
+	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "%s", sp_buf_str(&command)));
+	for (size_t i = 0; i < SP_COUNT(spelled); i++) {
+		struct reader r READER = READER_INIT;
+
+		SP_REQUIRE(scene_set_run(&s, runs[i]) && reader_open(&s, &r, 0, SP_JOURNAL_POLL));
+		SP_REQUIRE(reader_take_exit(&r, spelled[i].code, strlen(lines[i]), SP_HERE,
+					    lines[i]));
 		SP_REQUIRE(scene_check_state(&s, SP_JOURNAL_FINISHED, spelled[i].code, SP_HERE,
-					     sp_buf_str(&line)));
+					     lines[i]));
 	}
 }
 

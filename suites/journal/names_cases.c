@@ -51,44 +51,55 @@ static const struct {
 	{ "日", 23, "", "2c64954df8c94184", "0875b93b36c669b1e25cccfff1e76e1f" },
 };
 
-static bool check_vector(struct scene *s, const char *run_id, const char *file, const char *nonce,
-			 int code, const char *what)
+#define ALL_VECTORS (SP_COUNT(vectors) + SP_COUNT(long_vectors))
+
+/* A finished journal at the vector's name, to be made by the command. */
+static void add_journal(const char *token, const char *nonce, size_t code, struct sp_buf *command)
 {
-	s->run = run_id;
-	s->file = sp_case_format(s->t, "%s/%s", s->dir, file);
-	return scene_write(s, "{\"__exit\":%d,\"__nonce\":\"%s\"}\n", code, nonce) &&
-	       scene_check_state(s, SP_JOURNAL_FINISHED, code, SP_HERE, what);
+	sp_buf_adds(command, " && printf '%s\\n' ");
+	sp_buf_addf(command, "'{\"__exit\":%zu,\"__nonce\":\"%s\"}' > ./", code, nonce);
+	sp_buf_add_shell(command, token);
+	sp_buf_adds(command, ".ndjson");
+}
+
+/* The id of a long vector; its name is compared with ours before it judges anybody. */
+static const char *long_id(struct sp_case *t, size_t i)
+{
+	struct sp_buf id SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+
+	for (int n = 0; n < long_vectors[i].times; n++)
+		sp_buf_adds(&id, long_vectors[i].part);
+	sp_buf_adds(&id, long_vectors[i].rest);
+	return sp_case_format(t, "%s", sp_buf_str(&id));
 }
 
 void journal_names_vectors(struct sp_case *t)
 {
+	struct sp_buf command SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 	struct scene s SCENE = SCENE_INIT;
+	const char *ids[ALL_VECTORS];
 
 	SP_REQUIRE(scene_open(t, &s));
-	for (size_t i = 0; i < SP_COUNT(vectors); i++)
-		SP_REQUIRE(check_vector(&s, vectors[i].run_id,
-					sp_case_format(t, "%s.ndjson", vectors[i].token),
-					vectors[i].nonce, (int)i,
-					sp_case_format(t, "the run \"%s\" at %s", vectors[i].run_id,
-						       vectors[i].token)));
+	sp_buf_addf(&command, "mkdir %s && cd %s", s.dir, s.dir);
+	for (size_t i = 0; i < SP_COUNT(vectors); i++) {
+		ids[i] = vectors[i].run_id;
+		add_journal(vectors[i].token, vectors[i].nonce, i, &command);
+	}
 	for (size_t i = 0; i < SP_COUNT(long_vectors); i++) {
-		struct sp_buf id SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-		const char *token;
+		const char *id = ids[SP_COUNT(vectors) + i] = long_id(t, i);
+		const char *token = journal_token(t, id);
 
-		for (int n = 0; n < long_vectors[i].times; n++)
-			sp_buf_adds(&id, long_vectors[i].part);
-		sp_buf_adds(&id, long_vectors[i].rest);
-		token = journal_token(t, sp_buf_str(&id));
-		/* Ours, against the vector's length and hash, before it judges anybody. */
 		SP_REQUIRE(SP_CHECK(t,
 				    strlen(token) == 200 && (!long_vectors[i].hash ||
 							     strstr(token, long_vectors[i].hash)),
 				    "the long name %s is the vector's", token));
-		SP_REQUIRE(
-			check_vector(&s, sp_buf_str(&id), sp_case_format(t, "%s.ndjson", token),
-				     long_vectors[i].nonce, 100 + (int)i,
-				     sp_case_format(t, "an id of %d times %s",
-						    long_vectors[i].times, long_vectors[i].part)));
+		add_journal(token, long_vectors[i].nonce, SP_COUNT(vectors) + i, &command);
+	}
+	SP_REQUIRE(sp_sh_ok(t, s.sandbox, "%s", sp_buf_str(&command)));
+	for (size_t i = 0; i < ALL_VECTORS; i++) {
+		s.run = ids[i];
+		SP_REQUIRE(scene_check_state(&s, SP_JOURNAL_FINISHED, (int)i, SP_HERE,
+					     sp_case_format(t, "the run \"%.40s\"", ids[i])));
 	}
 }
 
@@ -194,25 +205,31 @@ static bool every_operation(struct scene *s)
 /* The detector first: the same text without protection must make the canary sing. */
 static bool canary_sings(struct scene *s, const char *canary, const char *text)
 {
-	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
-	const char *seen;
 	/* Quotes are put around the one that is made to leave them. */
 	const char *q = strchr(text, '\'') ? "'" : "";
+	struct sp_buf bare SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const char *seen;
 
-	if (!sp_sh(s->t, s->sandbox, &result, "cd %s; : >> %s%s/%s.ndjson%s", s->place.dir, q,
-		   s->place.dir, text, q))
-		return false;
+	sp_buf_add_shell(&bare, sp_case_format(s->t, "cd %s; : >> %s%s/%s.ndjson%s", s->place.dir,
+					       q, s->place.dir, text, q));
 	seen = sp_sh_out(s->t, s->sandbox,
-			 "if rm %s 2>/dev/null; then echo sang; else echo silent; fi", canary);
+			 "sh -c %s >/dev/null 2>&1; "
+			 "if rm %s 2>/dev/null; then echo sang; else echo silent; fi",
+			 sp_buf_str(&bare), canary);
 	return seen &&
 	       SP_CHECK_STR(s->t, "sang", seen,
 			    "the detector: the canary sings when \"%s\" is not protected", text);
 }
 
-static bool canary_silent(struct scene *s, const char *canary, const char *text)
+/* `remains` is a text for the shell that removes what the operations leave. */
+static bool canary_silent(struct scene *s, const char *canary, const char *text,
+			  const char *remains)
 {
-	const char *seen =
-		sp_sh_out(s->t, s->sandbox, "[ -e %s ] && echo sang || echo silent", canary);
+	const char *seen = sp_sh_out(
+		s->t, s->sandbox,
+		"for c in %s; do [ ! -e $c ] || break; done; [ -e $c ] && echo sang || echo silent; "
+		"%s",
+		canary, remains);
 
 	return seen && SP_CHECK_STR(s->t, "silent", seen,
 				    "the canary, after every operation on \"%s\"", text);
@@ -247,7 +264,7 @@ void journal_names_hostile(struct sp_case *t)
 
 		SP_REQUIRE(canary_sings(&s, canary, id));
 		SP_REQUIRE(scene_set_run(&s, id) && every_operation(&s) &&
-			   canary_silent(&s, canary, id));
+			   canary_silent(&s, canary, id, ":"));
 	}
 }
 
@@ -273,8 +290,9 @@ void journal_names_hostile_folder(struct sp_case *t)
 		s.options.dir = s.dir;
 		SP_REQUIRE(canary_sings(&s, at, text));
 		SP_REQUIRE(scene_set_run(&s, NULL) && every_operation(&s));
-		SP_REQUIRE(canary_silent(&s, "canary", text) && canary_silent(&s, at, text));
+		sp_buf_adds(&clean, "rm -rf ");
 		sp_buf_add_shell(&clean, s.dir);
-		SP_REQUIRE(sp_sh_ok(t, s.sandbox, "rm -rf %s", sp_buf_str(&clean)));
+		SP_REQUIRE(canary_silent(&s, sp_case_format(t, "canary %s", at), text,
+					 sp_buf_str(&clean)));
 	}
 }

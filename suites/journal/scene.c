@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Between two polls where each of them is a request that counts. */
-#define POLL_COUNTED_MS 100
+#define POLL_COUNTED_MS 500
 
 /* Longest file that a case compares whole. */
 #define FETCH_MAX (4 * 1024 * 1024)
@@ -39,7 +39,7 @@ static bool open_in(struct sp_case *t, struct scene *s, bool in_memory)
 	s->dir = sp_place_path(&s->place, "j");
 	s->options = (struct sp_journal_options)SP_JOURNAL_OPTIONS_INIT;
 	s->options.dir = s->dir;
-	s->options.poll_ms = 0;
+	s->options.poll_ms = sp_counted(t) ? POLL_COUNTED_MS : 0;
 	s->options.first_byte_ms = UINT32_MAX;
 	s->options.cancel = sp_case_cancel(t);
 	return scene_set_run(s, NULL);
@@ -223,9 +223,6 @@ bool reader_open(struct scene *s, struct reader *r, uint64_t from,
 	struct sp_journal_options options = s->options;
 
 	options.strategy = strategy;
-	/* A live back end counts every poll. */
-	if (strategy == SP_JOURNAL_POLL && !sp_case_subject(s->t)->control.ops && !options.poll_ms)
-		options.poll_ms = POLL_COUNTED_MS;
 	relay_open(s->t, s->sandbox, NULL, &r->relay);
 	return reader_open_with(s, r, &r->relay.sandbox, from, &options);
 }

@@ -22,7 +22,7 @@ struct scene {
 	struct sp_sandbox *sandbox;
 	struct sp_journal *journal;
 	struct sp_place place;
-	/* No pause between polls, no first-byte deadline, the scene's folder. Cases change their
+	/* No pause between polls where they do not count, no first-byte deadline, the scene's folder. Cases change their
 	 * own copy. */
 	struct sp_journal_options options;
 	/* Folder of the journals; not made yet. */

@@ -204,16 +204,23 @@ static bool no_text_refused(struct sp_case *t, struct sp_sandbox *sandbox, const
 void snap_label_characters(struct sp_case *t)
 {
 	static const char *const wide[] = {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+	/* What is odd wherever it stands shares a label. */
 	static const char *const odd[] = {
-	    "after-run-0193/x", "..",	   "UPPER lower", "snp-1",   "\"quoted\" 'too'",
-	    "back\\slash",	"a\tb\nc", "e\xcc\x81",	  "?&=#%20", "<b>",
+	    "..",
+	    "snp-1",
+	    "after-run-0193/x UPPER lower",
+	    "\"quoted\" 'too' back\\slash a\tb\nc",
+	    "?&=#%20 <b> e\xcc\x81",
 	};
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 
 	SP_REQUIRE(sandbox);
-	/* A character of 2, 3 and 4 bytes on every side of where labels are cut. */
+	/*
+	 * A character of 2, 3 and 4 bytes before, at and behind where labels are cut; one of the
+	 * three is split by whoever counts bytes.
+	 */
 	for (size_t i = 0; i < SP_COUNT(wide); i++)
-		for (size_t lead = 56; lead <= 64; lead += i ? 2 : 1)
+		for (size_t lead = 58; lead <= 60; lead++)
 			SP_REQUIRE(label_kept(t, sandbox, label_of(t, lead, wide[i], 8)));
 	SP_REQUIRE(label_kept(t, sandbox, label_of(t, 0, wide[2], 300)));
 	for (size_t i = 0; i < SP_COUNT(odd); i++)
