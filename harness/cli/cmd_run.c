@@ -377,6 +377,22 @@ static void note_minimum(struct run *run, const struct sp_result_end *end)
 				 (size_t)end->skipped, end->skipped == 1 ? " was" : "s were");
 }
 
+/* Without credentials each suite is one skip, whatever number of cases the run would have had. */
+static void note_untried(struct run *run, const struct sp_result_end *end)
+{
+	const struct cli_filter_args *filter = &run->args->filter;
+
+	if (!run->no_credentials.code)
+		return;
+	cli_console_note(run->console,
+			 "nothing was asked of the service: %zu case%s did not run, and each of "
+			 "their %zu suite%s is one skip",
+			 run->plan.selection.len, run->plan.selection.len == 1 ? "" : "s",
+			 (size_t)end->skipped, end->skipped == 1 ? "" : "s");
+	if (!filter->suites.len && !filter->cases.len && !filter->tags.len && !filter->shard)
+		cli_cost_print(run->args->profile, run->console);
+}
+
 static int execute(struct run *run)
 {
 	struct sp_result_end end = { .passed = 0 };
@@ -401,6 +417,7 @@ static int execute(struct run *run)
 		cli_console_note(run->console, "trace: %s", run->trace_path);
 	cli_state_remember(run->results_path, run->plan.subjects, run->plan.n_named);
 	cli_books_print(run->books, run->console);
+	note_untried(run, &end);
 	note_minimum(run, &end);
 	cli_console_summary(run->console, &end);
 	if (cli_console_error(run->console)) {

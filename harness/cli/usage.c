@@ -180,3 +180,27 @@ void cli_books_print(const struct cli_books *books, struct cli_console *console)
 				 "%" PRIu64 " requests waited for the service's next window",
 				 sum.paced);
 }
+
+/* Measured over the fake without control; the READMEs and ci/live say the same. */
+static const struct {
+	const char *profile;
+	unsigned sandboxes, requests;
+} costs[] = {
+    {"full", 150, 3000},
+    {"live-core", 25, 500},
+};
+
+#define REQUESTS_A_MINUTE 100
+
+void cli_cost_print(const char *profile, struct cli_console *console)
+{
+	size_t i = 0;
+
+	while (profile && i + 1 < SP_COUNT(costs) && strcmp(costs[i].profile, profile))
+		i++;
+	cli_console_note(console,
+			 "with credentials this bills: the profile %s takes about %u sandboxes of "
+			 "the smallest plan and %u requests, %u minutes or more",
+			 costs[i].profile, costs[i].sandboxes, costs[i].requests,
+			 costs[i].requests / REQUESTS_A_MINUTE);
+}

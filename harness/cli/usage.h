@@ -30,5 +30,10 @@ int cli_books_budget(void *books, bool *ret_refused, struct sp_error *err);
  * at once only the sum is known.
  */
 void cli_books_print(const struct cli_books *books, struct cli_console *console);
+/*
+ * Says what a profile costs the service: what it took over the fake, and at least so long as the
+ * service's hundred requests a minute make of it. `profile` NULL: full.
+ */
+void cli_cost_print(const char *profile, struct cli_console *console);
 
 #endif
