@@ -32,6 +32,7 @@ static bool attaching_open(struct sp_case *t, struct attaching *a, const struct 
 		sp_skip(t, "needs attach: this journal has none");
 		return false;
 	}
+	a->s.options.poll_ms = scene_poll_ms(&a->s);
 	relay_open(t, a->s.sandbox, hooks, &a->relay);
 	a->records.t = t;
 	return true;

@@ -39,7 +39,7 @@ static bool open_in(struct sp_case *t, struct scene *s, bool in_memory)
 	s->dir = sp_place_path(&s->place, "j");
 	s->options = (struct sp_journal_options)SP_JOURNAL_OPTIONS_INIT;
 	s->options.dir = s->dir;
-	s->options.poll_ms = sp_counted(t) ? POLL_COUNTED_MS : 0;
+	s->options.poll_ms = 0;
 	s->options.first_byte_ms = UINT32_MAX;
 	s->options.cancel = sp_case_cancel(t);
 	return scene_set_run(s, NULL);
@@ -200,6 +200,11 @@ bool scene_run(struct scene *s, const char *command)
 
 /* ---- Readers ---- */
 
+uint32_t scene_poll_ms(const struct scene *s)
+{
+	return sp_counted(s->t) ? POLL_COUNTED_MS : 0;
+}
+
 bool reader_open_with(struct scene *s, struct reader *r, struct sp_sandbox *sandbox, uint64_t from,
 		      const struct sp_journal_options *options)
 {
@@ -223,6 +228,9 @@ bool reader_open(struct scene *s, struct reader *r, uint64_t from,
 	struct sp_journal_options options = s->options;
 
 	options.strategy = strategy;
+	/* A follower verifies what it delivers only where its pauses are short. */
+	if (strategy == SP_JOURNAL_POLL)
+		options.poll_ms = scene_poll_ms(s);
 	relay_open(s->t, s->sandbox, NULL, &r->relay);
 	return reader_open_with(s, r, &r->relay.sandbox, from, &options);
 }

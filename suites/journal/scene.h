@@ -22,7 +22,7 @@ struct scene {
 	struct sp_sandbox *sandbox;
 	struct sp_journal *journal;
 	struct sp_place place;
-	/* No pause between polls where they do not count, no first-byte deadline, the scene's folder. Cases change their
+	/* No pause between polls, no first-byte deadline, the scene's folder. Cases change their
 	 * own copy. */
 	struct sp_journal_options options;
 	/* Folder of the journals; not made yet. */
@@ -125,6 +125,9 @@ struct reader {
 	}
 /* struct reader r READER = READER_INIT; declare it after what it reads from. */
 #define READER SP_CLEANUP(reader_done)
+
+/* Between two polls: nothing, or what keeps their number small where each is a request. */
+uint32_t scene_poll_ms(const struct scene *s);
 
 /* Opens a reader of the scene's run. False after a recorded failure. */
 bool reader_open(struct scene *s, struct reader *r, uint64_t from,
