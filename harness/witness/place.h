@@ -50,8 +50,11 @@ struct sp_place_options {
 	bool in_memory;
 };
 
+/* Stock of one FIFO. */
 #define SP_STOCK_FIFO(name) name " "
+/* Stock of a token's. */
 #define SP_STOCK_TOKEN(name) name ".token " name ".ready "
+/* Stock of an answerer's. */
 #define SP_STOCK_ANSWERER(name) name ".ask " name ".tell "
 
 /* sp_place_open() with these. */

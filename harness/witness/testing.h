@@ -60,6 +60,8 @@ struct sp_case {
 	char actual[1024];
 	bool error;
 	char secret[128];
+	/* What sp_case_capabilities() gives out. */
+	struct sp_capabilities declared;
 	/* What sp_case_control() gives out. */
 	struct sp_control control;
 	struct stub_back_end back;
@@ -175,6 +177,11 @@ struct sp_cancel *sp_case_cancel(struct sp_case *t)
 unsigned sp_case_rounds(struct sp_case *t)
 {
 	return t->rounds;
+}
+
+const struct sp_capabilities *sp_case_capabilities(struct sp_case *t)
+{
+	return &t->declared;
 }
 
 struct sp_control *sp_case_control(struct sp_case *t)

@@ -163,7 +163,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("exec-instant-output-lost"),
 		.requirement = "A command that ends at once keeps its output.",
 		.rationale = "Events sent before anybody listens are lost (field:X29).",
-		.detection = "Sixty commands (fifteen where they count) that print a number and end.",
+		.detection = "Sixty commands, fifteen where they count, that print a number.",
 		.run = exec_output_instant,
 	},
 	{

@@ -227,8 +227,7 @@ static bool canary_silent(struct scene *s, const char *canary, const char *text,
 {
 	const char *seen = sp_sh_out(
 		s->t, s->sandbox,
-		"for c in %s; do [ ! -e $c ] || break; done; [ -e $c ] && echo sang || echo silent; "
-		"%s",
+		"s=silent; for c in %s; do [ ! -e $c ] || s=sang; done; echo $s; %s",
 		canary, remains);
 
 	return seen && SP_CHECK_STR(s->t, "silent", seen,
