@@ -80,7 +80,7 @@ static void all_of(struct sp_case *t, const char *const *names, size_t n)
 	/* Nothing of the refused ones ran, and commands run as before. */
 	said = sp_sh_out(t, sandbox, "env true && { cat %s 2>/dev/null || :; }", mark.path);
 	SP_REQUIRE(said);
-	SP_CHECK_STR(t, sp_buf_str(&ran), said, "the numbers of the names with which a command ran");
+	SP_CHECK_STR(t, sp_buf_str(&ran), said, "numbers of the names with which a command ran");
 }
 
 void env_name_refused(struct sp_case *t)

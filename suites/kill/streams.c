@@ -78,7 +78,7 @@ static bool spawn_writer(struct kill_scene *s, unsigned long long lines, const c
 	"[ $i -lt 2000 ] || { echo awake; exit; }; i=$((i + 1)); "                                 \
 	"read -r s </proc/$(cat writer)/stat; now=$(cat progress); "                               \
 	"case ${s##*) } in S*) ;; *) now=awake;; esac; "                                           \
-	"[ \"$now\" = \"$last\" ] && [ $now != awake ] && n=$((n + 1)) || n=0; "                     \
+	"[ \"$now\" = \"$last\" ] && [ $now != awake ] && n=$((n + 1)) || n=0; "          \
 	"last=$now; done 2>/dev/null; echo \"$last\""
 
 /* Such commands that must agree: what the writer waits for has had its turn between them. */
