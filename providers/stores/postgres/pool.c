@@ -33,6 +33,7 @@ static const struct {
 	const char *words;
 } errors[] = {
     {"08", SP_UNAVAILABLE, "the connection failed; try again"},
+    {"57014", SP_UNAVAILABLE, "somebody ended the statement at the server; try again"},
     {"57P", SP_UNAVAILABLE, "the server is shutting down or starting; try again"},
     {"53100", SP_IO, "the server's disk is full; nothing was written"},
     {"53", SP_UNAVAILABLE, "the server lacks resources; try again"},
@@ -392,17 +393,21 @@ static struct pg_session *take_idle(struct pg_pool *pool)
 	return session;
 }
 
+/* An acknowledged write is on the disk, whatever the server's default is; more than that stays. */
+#define SETTLE                                                                                     \
+	"SET statement_timeout = 0; SET lock_timeout = 0; "                                        \
+	"SELECT set_config('synchronous_commit', 'on', false) "                                    \
+	"WHERE current_setting('synchronous_commit') <> 'remote_apply'"
+
 /*
- * An acknowledged write is on the disk, whatever the server's default is. Limits of the server
- * would end those who wait for a lock, or hold one; ours is the caller's cancel.
+ * Limits of the server would end those who wait for a lock, or hold one; ours is the caller's
+ * cancel.
  */
 static int settle(struct pg_session *session, struct sp_cancel *cancel, struct sp_error *err)
 {
 	const char *sql = PQserverVersion(session->pg) < 140000
-			      ? "SET synchronous_commit = on; SET statement_timeout = 0; "
-				"SET lock_timeout = 0"
-			      : "SET synchronous_commit = on; SET statement_timeout = 0; "
-				"SET lock_timeout = 0; SET idle_session_timeout = 0";
+			      ? SETTLE
+			      : "SET idle_session_timeout = 0; " SETTLE;
 
 	return pg_harmless(pg_exec(session, sql, NULL, cancel, err), cancel, err);
 }

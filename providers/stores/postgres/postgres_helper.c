@@ -330,34 +330,61 @@ static int acquire_aside(void *arg)
 	return rc;
 }
 
-/* Limits that a server has for sessions end neither those who wait nor those who hold. */
-static void check_limits(const char *conninfo)
+/* What the server's own settings become in a session of ours. */
+static const struct {
+	const char *given, *asked, *is;
+} settings[] = {
+    {"statement_timeout=1h", "SHOW statement_timeout", "0"},
+    {"lock_timeout=1h", "SHOW lock_timeout", "0"},
+    {"idle_session_timeout=1h", "SHOW idle_session_timeout", "0"},
+    {"synchronous_commit=off", "SHOW synchronous_commit", "on"},
+    {"synchronous_commit=remote_apply", "SHOW synchronous_commit", "remote_apply"},
+};
+
+/* Limits end neither those who wait nor those who hold, and what is acknowledged is on the disk. */
+static void check_settings(const char *conninfo)
 {
-	static const char *const names[] = {"SHOW statement_timeout", "SHOW lock_timeout",
-					    "SHOW idle_session_timeout"};
-	struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
-	struct pg_session *session = NULL;
-	struct sp_error err = SP_ERROR_INIT;
-	struct pg_pool pool;
-	char text[512];
-
-	snprintf(text, sizeof(text),
-		 "%s options='-c statement_timeout=1h -c lock_timeout=1h "
-		 "-c idle_session_timeout=1h'",
-		 conninfo);
-	options.conninfo = text;
-	expect(!pg_pool_open(&options, NULL, &pool, &err) && !pg_take(&pool, &session, NULL, &err),
-	       "a session under a server's limits", &err);
-	for (size_t i = 0; session && i < SP_COUNT(names); i++) {
+	for (size_t i = 0; i < SP_COUNT(settings); i++) {
+		struct sp_postgres_options options = SP_POSTGRES_OPTIONS_INIT;
+		struct pg_session *session = NULL;
+		struct sp_error err = SP_ERROR_INIT;
 		PGresult *result = NULL;
+		struct pg_pool pool;
+		char text[512];
 
-		expect(!pg_exec(session, names[i], &result, NULL, &err) &&
-			   !strcmp(PQgetvalue(result, 0, 0), "0"),
-		       names[i], &err);
+		snprintf(text, sizeof(text), "%s options='-c %s'", conninfo, settings[i].given);
+		options.conninfo = text;
+		expect(!pg_pool_open(&options, NULL, &pool, &err) &&
+			   !pg_take(&pool, &session, NULL, &err),
+		       "a session", &err);
+		expect(session && !pg_exec(session, settings[i].asked, &result, NULL, &err) &&
+			   !strcmp(PQgetvalue(result, 0, 0), settings[i].is),
+		       settings[i].given, &err);
 		PQclear(result);
+		pg_give(&pool, session);
+		pg_pool_done(&pool);
 	}
-	pg_give(&pool, session);
-	pg_pool_done(&pool);
+}
+
+/* Somebody at the server ends a statement that waits: nothing was done, and it may be tried again.
+ */
+static void check_ended(struct sp_store *store, PGconn *pg)
+{
+	struct pending pending = {.store = store};
+	char key[32];
+	thrd_t writer;
+	int rc = 0;
+
+	pending.record = numbered(key, sizeof(key), 1);
+	(void)ask(pg, "BEGIN; LOCK TABLE sandproof.records IN ACCESS EXCLUSIVE MODE");
+	thrd_create(&writer, upsert_aside, &pending);
+	while (!ask(pg, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
+		;
+	(void)ask(pg, "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted");
+	thrd_join(writer, &rc);
+	expect(rc == SP_UNAVAILABLE, "what was ended at the server may be tried again",
+	       &pending.err);
+	(void)ask(pg, "ROLLBACK");
 }
 
 #define ROWS "SELECT count(*) FROM sandproof.lock_keys"
@@ -491,7 +518,8 @@ int main(void)
 	check_wrong_name(options.conninfo, "user=nobody", SP_DENIED);
 	check_overheard(&store, pg);
 	check_frozen(options.conninfo, pg);
-	check_limits(options.conninfo);
+	check_settings(options.conninfo);
+	check_ended(&store, pg);
 	check_rows(options.conninfo, &lock, pg);
 	PQfinish(pg);
 	check_trouble(options.conninfo);
