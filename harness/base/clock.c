@@ -113,14 +113,26 @@ bool sp_time_scale_valid(void)
 	       (parse_scale(text, &scale) && scale >= LEAST_SCALE && scale <= MOST_SCALE);
 }
 
-uint64_t sp_deadline_ms(uint64_t milliseconds)
+/* Far beyond any life of a program, and still a valid timespec. */
+#define FOR_EVER ((uint64_t)INT64_MAX / 2)
+
+static uint64_t scaled_ns(uint64_t milliseconds)
 {
 	double nanoseconds = (double)milliseconds * (double)SP_MS * time_scale();
 
-	/* Far beyond any life of a program, and still a valid timespec. */
-	if (nanoseconds >= (double)(INT64_MAX / 2))
-		return INT64_MAX;
-	return sp_now() + (uint64_t)nanoseconds;
+	return nanoseconds >= (double)FOR_EVER ? FOR_EVER : (uint64_t)nanoseconds;
+}
+
+uint64_t sp_scaled_ms(uint64_t milliseconds)
+{
+	return scaled_ns(milliseconds) / SP_MS;
+}
+
+uint64_t sp_deadline_ms(uint64_t milliseconds)
+{
+	uint64_t nanoseconds = scaled_ns(milliseconds);
+
+	return nanoseconds == FOR_EVER ? INT64_MAX : sp_now() + nanoseconds;
 }
 
 int sp_until_ms(uint64_t deadline)

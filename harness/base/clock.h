@@ -23,6 +23,8 @@ bool sp_wall_parse(const char *text, int64_t *ret_wall_ms);
  * when unset or not a number), as an absolute time for sp_cancel_set_deadline().
  */
 uint64_t sp_deadline_ms(uint64_t milliseconds);
+/* A length in milliseconds, stretched by SANDPROOF_TIME_SCALE in the same way. */
+uint64_t sp_scaled_ms(uint64_t milliseconds);
 /* Whether SANDPROOF_TIME_SCALE is unset, empty or such a number. */
 bool sp_time_scale_valid(void);
 /*

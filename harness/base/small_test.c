@@ -109,6 +109,7 @@ Test(clock, scale_stretches_deadlines)
 			      rows[i].scale);
 		cr_expect_leq(deadline, before + rows[i].most_ms * SP_MS, "scale %s",
 			      rows[i].scale);
+		cr_expect_eq(sp_scaled_ms(1000000), rows[i].least_ms, "scale %s", rows[i].scale);
 	}
 	unsetenv("SANDPROOF_TIME_SCALE");
 	cr_expect(sp_time_scale_valid());

@@ -16,10 +16,10 @@
 #include "registry_impl.h"
 
 /*
- * Against our own references a grace has to be long enough to be seen, no longer: cases prove the
- * order, never the length.
+ * Against our own references a grace has to be long enough for a shell on a busy machine to hear its
+ * signal, no longer: cases prove the order, never the length, and those that outlast it are few.
  */
-#define OWN_GRACE_MS 50
+#define OWN_GRACE_MS 200
 /* So is a bound: more than any pipe on the way holds is enough. */
 #define OWN_UNREAD_BOUND (1 << 20)
 /* A sandbox of the fake is there within a few milliseconds. */
@@ -58,6 +58,11 @@ static int find_workspace(const struct cli_registry *registry, const char *works
 	}
 	return sp_error_set(err, SP_INTERNAL, "the workspace %s was not made by this run",
 			    workspace);
+}
+
+static uint32_t own_grace(void)
+{
+	return (uint32_t)sp_scaled_ms(OWN_GRACE_MS);
 }
 
 /* Path of a Unix socket in a base URL, or NULL. */
@@ -102,7 +107,7 @@ static int render_options(const struct cli_registry *registry, const char *works
 
 	options->base_url = own ? registry->fake.base_url : registry->spec.target;
 	options->kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms
-				 : own		     ? OWN_GRACE_MS
+				 : own		     ? own_grace()
 						     : UINT32_MAX;
 	options->unread_bound = set->unread_bound ? set->unread_bound : own ? OWN_UNREAD_BOUND : 0;
 	options->output_cap = set->output_cap;
@@ -195,7 +200,7 @@ static int open_local(struct cli_registry *registry, struct sp_subject *subject,
 
 	options.poll_only = registry->spec.scheme == CLI_LOCAL_POLL;
 	options.bare = registry->spec.target != NULL;
-	options.kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms : OWN_GRACE_MS;
+	options.kill_grace_ms = set->has_kill_grace ? set->kill_grace_ms : own_grace();
 	options.unread_bound = set->unread_bound ? set->unread_bound : OWN_UNREAD_BOUND;
 	options.output_cap = set->output_cap;
 	return sp_local_open(&options, &subject->provider, err);

@@ -198,20 +198,23 @@ void kill_declared_whole(struct sp_case *t)
 void kill_zombie_unreaped(struct sp_case *t)
 {
 	struct kill_scene s KILL_SCENE = KILL_SCENE_INIT;
-	struct sp_fifo born;
+	struct sp_fifo born, became;
 	struct sp_exit exit;
 	const char *pid;
 
-	SP_REQUIRE(kill_scene_open(t, &s) && sp_fifo_make(&s.place, "born", &born));
+	SP_REQUIRE(kill_scene_open(t, &s) && sp_fifo_make(&s.place, "born", &born) &&
+		   sp_fifo_make(&s.place, "became", &became));
 	/*
-	 * The shell becomes the probe, which has no child of its own to
-	 * wait for, while the child ends.
+	 * A shell may reap at any time whatever it finds, also what it did not start. The child
+	 * ends when its shell has become a program that reaps nothing, which its words show.
 	 */
 	SP_REQUIRE(sp_spawn(t, s.sandbox, &s.child,
-			    "sh -c 'echo $$ >%s; read -r go <%s' & exec %s", born.path, born.path,
-			    s.probe.shell));
+			    "cd %s; echo cat >words; %s & "
+			    "sh -c 'echo $$ >%s; read -r go <%s' & exec cat words hold >%s",
+			    s.place.dir, s.probe.shell, born.path, born.path, became.path));
 	pid = sp_fifo_take(&born);
-	SP_REQUIRE(pid && sp_token_await(&s.probe) && sp_fifo_put(&born, "go"));
+	SP_REQUIRE(pid && sp_token_await(&s.probe) && sp_fifo_take(&became) &&
+		   sp_fifo_put(&born, "go"));
 	SP_REQUIRE(sp_sh_ok(t, s.sandbox,
 			    "while read -r s </proc/%s/stat; do case ${s##*) } in Z*) exit 0;; "
 			    "esac; "
