@@ -16,8 +16,9 @@
 #include "registry_impl.h"
 
 /*
- * Against our own references a grace has to be long enough for a shell on a busy machine to hear its
- * signal, no longer: cases prove the order, never the length, and those that outlast it are few.
+ * Against our own references a grace has to be long enough for a shell on a busy machine to hear
+ * its signal, no longer: cases prove the order, never the length, and those that outlast it are
+ * few.
  */
 #define OWN_GRACE_MS 200
 /* So is a bound: more than any pipe on the way holds is enough. */
