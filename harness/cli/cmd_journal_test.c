@@ -150,6 +150,19 @@ Test(journal, a_file_that_cannot_be_removed)
 	sp_run_result_done(&r);
 }
 
+/* So is what stands in the place of a journal. */
+Test(journal, a_journal_that_cannot_be_read_is_kept_with_the_reason)
+{
+	struct sp_run_result r;
+
+	fixture_folder("r1.ndjson");
+	r = run(WORDS("sweep"));
+	cr_expect(r.code == 0 && strstr(r.out, "record-error    r1: ") &&
+			  strstr(r.out, "is no regular file"),
+		  "%s%s", r.out, r.err);
+	sp_run_result_done(&r);
+}
+
 /* Whoever opens a FIFO stands there. */
 Test(journal, stderr_that_is_no_file)
 {

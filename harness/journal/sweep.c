@@ -20,12 +20,13 @@ struct sweeping {
 };
 
 /* What the journal itself says stands in for records that nobody keeps. */
-static bool ask_journal(struct sweeping *s, const char *run_id, enum sp_journal_record *ret)
+static bool ask_journal(struct sweeping *s, const char *run_id, enum sp_journal_record *ret,
+			struct sp_error *why)
 {
 	enum sp_journal_state state;
 	int code;
 
-	if (journal_probe(s->journal, s->sandbox, run_id, s->options, &state, &code, NULL))
+	if (journal_probe(s->journal, s->sandbox, run_id, s->options, &state, &code, why))
 		return false;
 	switch (state) {
 	case SP_JOURNAL_FINISHED:
@@ -81,8 +82,10 @@ static enum sp_journal_fate sweep_run(struct sweeping *s, const char *run_id, ch
 	/* Nobody is asked about a run that cannot be removed any more. */
 	if (facts->deleted < facts->max_deletes)
 		facts->asked = s->how->record ? !s->how->record(s->how->arg, run_id, &facts->record)
-					      : ask_journal(s, run_id, &facts->record);
+					      : ask_journal(s, run_id, &facts->record, &why);
 	fate = s->journal->steps.sweep_fate(facts);
+	if (fate == SP_KEPT_RECORD_ERROR && why.message[0])
+		*ret_reason = reason_of(&why);
 	if (fate != SP_SWEPT_DELETED)
 		return fate;
 	if (journal_remove(s->journal, s->sandbox, run_id, s->options, &why)) {

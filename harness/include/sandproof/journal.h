@@ -171,7 +171,10 @@ struct sp_journal_swept {
 	/* The first of its files as listed. */
 	char *file;
 	enum sp_journal_fate fate;
-	/* What the sandbox said when the removal failed; may be NULL. NULL for all other fates. */
+	/*
+	 * What was said when the removal failed, or when the journal's tail could not be read; may
+	 * be NULL, and is for all other fates.
+	 */
 	char *reason;
 };
 
