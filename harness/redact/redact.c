@@ -143,13 +143,14 @@ static size_t match_any(const struct sp_redact *redact, const unsigned char *tex
 	return longest;
 }
 
-int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struct sp_buf *out)
+int sp_redact_head(struct sp_redact *redact, const char *text, size_t len, size_t most,
+		   struct sp_buf *out, size_t *ret_seen)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
-	size_t kept = 0, at = 0;
+	size_t kept = 0, at = 0, begin = out->len;
 
 	pthread_mutex_lock(&redact->lock);
-	while (at < len) {
+	while (at < len && !out->error && out->len - begin + (at - kept) < most) {
 		size_t n = match_any(redact, bytes + at, len - at);
 
 		if (!n) {
@@ -161,7 +162,15 @@ int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struc
 		kept = at += n;
 	}
 	pthread_mutex_unlock(&redact->lock);
-	return sp_buf_add(out, text + kept, len - kept);
+	*ret_seen = at;
+	return sp_buf_add(out, text + kept, at - kept);
+}
+
+int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struct sp_buf *out)
+{
+	size_t seen;
+
+	return sp_redact_head(redact, text, len, SIZE_MAX, out, &seen);
 }
 
 const char *sp_redact_find(const char *secret, const void *data, size_t len)

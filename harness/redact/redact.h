@@ -26,6 +26,12 @@ int sp_redact_add(struct sp_redact *redact, const char *secret);
  * afterwards. 0 or the buffer's error.
  */
 int sp_redact_text(struct sp_redact *redact, const char *text, size_t len, struct sp_buf *out);
+/*
+ * The same up to the first `most` bytes of what that appends, or a little more: for a text of which
+ * the rest is not shown. 0 or the buffer's error; `ret_seen`: bytes of `text` that were looked at.
+ */
+int sp_redact_head(struct sp_redact *redact, const char *text, size_t len, size_t most,
+		   struct sp_buf *out, size_t *ret_seen);
 /* Looks for any form of one secret; NULL, or the name of the form found ("base64"). */
 const char *sp_redact_find(const char *secret, const void *data, size_t len);
 /* A SPEC without what it may hold: userinfo and password= values replaced. malloc'ed. */

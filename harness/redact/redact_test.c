@@ -140,6 +140,29 @@ Test(redact, longest_secret_wins)
 			 sp_buf_str(&out));
 }
 
+/* A head is the whole's beginning, wherever it ends: no secret is cut into something else. */
+Test(redact, a_head_is_the_beginning_of_the_whole)
+{
+	static const char text[] = "one hunter2! two aHVudGVyMiE= three hunter2!hunter2! four";
+	struct sp_redact *redact = sp_redact_new();
+	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(4096);
+
+	cr_assert_eq(sp_redact_add(redact, "hunter2!"), 0);
+	cr_assert_eq(sp_redact_text(redact, text, strlen(text), &whole), 0);
+	for (size_t most = 0; most < whole.len + 2; most++) {
+		struct sp_buf head SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(4096);
+		size_t seen = 99;
+
+		cr_assert_eq(sp_redact_head(redact, text, strlen(text), most, &head, &seen), 0);
+		cr_expect(head.len >= (most < whole.len ? most : whole.len) && seen <= strlen(text),
+			  "%zu: %zu bytes, %zu seen", most, head.len, seen);
+		cr_expect_eq(strncmp(sp_buf_str(&head), sp_buf_str(&whole), head.len), 0,
+			     "%zu: %s is not how this begins: %s", most, sp_buf_str(&head),
+			     sp_buf_str(&whole));
+	}
+	sp_redact_free(redact);
+}
+
 Test(redact, nul_bytes_do_not_hide)
 {
 	static const char text[] = "a\0b\0s3cret-value\0c";

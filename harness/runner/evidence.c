@@ -14,6 +14,8 @@
 #define WHOLE_MAX (1024UL * 1024)
 /* Redaction may lengthen. */
 #define REDACTED_CEILING (4 * WHOLE_MAX)
+/* Bytes behind what is shown: a character that its end would cut, and a sign that more comes. */
+#define MORE 8
 
 static void add_byte(struct sp_buf *out, unsigned char c)
 {
@@ -42,7 +44,8 @@ static size_t printable(const char *text, size_t len)
 	return 0;
 }
 
-static void add_quoted(struct sp_buf *out, const char *text, size_t len, size_t max)
+/* `all`: length of the whole, of which the end need not be there. */
+static void add_quoted(struct sp_buf *out, const char *text, size_t len, size_t max, size_t all)
 {
 	size_t at = 0;
 
@@ -58,7 +61,7 @@ static void add_quoted(struct sp_buf *out, const char *text, size_t len, size_t 
 	}
 	sp_buf_addc(out, '"');
 	if (at < len)
-		sp_buf_addf(out, "... (%zu bytes in all)", len);
+		sp_buf_addf(out, "... (%zu bytes in all)", all);
 }
 
 static bool redacted(struct sp_redact *redact, const void *data, size_t len, struct sp_buf *ret)
@@ -72,25 +75,41 @@ static bool redacted(struct sp_redact *redact, const void *data, size_t len, str
 	return !ret->error;
 }
 
+/* The first `most` bytes of it and a little more: what is never shown need not be redacted. */
+static bool redacted_head(struct sp_redact *redact, const void *data, size_t len, size_t most,
+			  struct sp_buf *ret, size_t *ret_rest)
+{
+	size_t seen = most < len ? most : len;
+
+	if (len > WHOLE_MAX)
+		return false;
+	if (redact)
+		sp_redact_head(redact, data, len, most, ret, &seen);
+	else
+		sp_buf_add(ret, data, seen);
+	*ret_rest = len - seen;
+	return !ret->error;
+}
+
 void sp_show_around(struct sp_buf *out, struct sp_redact *redact, const void *data, size_t len,
 		    size_t at, size_t max)
 {
-	struct sp_buf whole SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(REDACTED_CEILING);
-	size_t from = at > max / 4 ? at - max / 4 : 0;
+	struct sp_buf head SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(REDACTED_CEILING);
+	size_t from = at > max / 4 ? at - max / 4 : 0, rest;
 
 	if (!data) {
 		sp_buf_adds(out, "NULL");
 		return;
 	}
-	if (!redacted(redact, data, len, &whole)) {
+	if (!redacted_head(redact, data, len, from + max + MORE, &head, &rest)) {
 		sp_buf_addf(out, "(%zu bytes)", len);
 		return;
 	}
-	if (from > whole.len)
-		from = whole.len;
+	if (from > head.len)
+		from = head.len;
 	if (from)
 		sp_buf_addf(out, "from byte %zu: ...", from);
-	add_quoted(out, sp_buf_str(&whole) + from, whole.len - from, max);
+	add_quoted(out, sp_buf_str(&head) + from, head.len - from, max, head.len - from + rest);
 }
 
 void sp_show(struct sp_buf *out, struct sp_redact *redact, const void *data, size_t len, size_t max)
