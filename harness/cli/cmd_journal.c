@@ -292,6 +292,8 @@ static int do_list(struct job *job, struct sp_error *err)
 							       sizeof(buffer)) :
 						    "not a run",
 				    entry->mtime, entry->run_id ? entry->run_id : entry->file);
+		/* What an interrupt ended would look unreadable. */
+		rc = sp_cancel_check(job->options.cancel, err);
 	}
 	if (rc)
 		return rc;

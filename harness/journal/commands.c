@@ -109,11 +109,13 @@ char *sp_journal_compose_size(const struct sp_journal_words *words)
 }
 
 /* The journal is looked through where it lies; only what ends a line is an exit. */
-char *sp_journal_compose_search(const struct sp_journal_words *words, const char *nonce)
+char *sp_journal_compose_search(const struct sp_journal_words *words, const char *nonce,
+				uint64_t max)
 {
-	return text("LC_ALL=C grep -aoE '\\{\"__exit\":[0-9]+,\"__nonce\":\"%s\"\\}$' %s "
-		    "2>/dev/null | tail -n 1 | base64",
-		    nonce, words->journal);
+	return text("tail -c -%" PRIu64 " %s 2>/dev/null | LC_ALL=C grep -aoE "
+		    "'\\{\"__exit\":[0-9]+,\"__nonce\":\"%s\"\\}$' 2>/dev/null | "
+		    "tail -n 1 | base64",
+		    max, words->journal, nonce);
 }
 
 char *sp_journal_compose_strange(const struct sp_journal_words *words)

@@ -24,10 +24,11 @@ char *sp_journal_compose_both(char *look, char *read, bool apart);
 char *sp_journal_compose_follow(const struct sp_journal_words *words, uint64_t from);
 char *sp_journal_compose_poll(const struct sp_journal_words *words, uint64_t from, uint64_t max);
 char *sp_journal_compose_probe(const struct sp_journal_words *words, uint64_t max);
-/* Ours, beside the published ones: the size in bytes; the last sentinels of any place, as base64;
- * names that hold a newline, base64 and a full stop for each. */
+/* Ours, beside the published ones: the size in bytes; the last sentinel of the last `max` bytes, as
+ * base64; names that hold a newline, base64 and a full stop for each. */
 char *sp_journal_compose_size(const struct sp_journal_words *words);
-char *sp_journal_compose_search(const struct sp_journal_words *words, const char *nonce);
+char *sp_journal_compose_search(const struct sp_journal_words *words, const char *nonce,
+				uint64_t max);
 char *sp_journal_compose_strange(const struct sp_journal_words *words);
 char *sp_journal_compose_stderr(const struct sp_journal_words *words, uint64_t max);
 char *sp_journal_compose_exists(const struct sp_journal_words *words);

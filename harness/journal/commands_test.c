@@ -31,6 +31,10 @@ Test(journal_commands, vectors)
 		  "tail -c +42 " JOURNAL " 2>/dev/null | head -c 100 | base64" },
 		{ sp_journal_compose_probe(&words, 4096), "tail -c -4096 " JOURNAL " 2>/dev/null | "
 										   "base64" },
+		{ sp_journal_compose_search(&words, NONCE, 67108864),
+		  "tail -c -67108864 " JOURNAL " 2>/dev/null | LC_ALL=C grep -aoE "
+		  "'\\{\"__exit\":[0-9]+,\"__nonce\":\"" NONCE "\"\\}$' 2>/dev/null | "
+		  "tail -n 1 | base64" },
 		{ sp_journal_compose_stderr(&words, 4096), "tail -c -4096 " ERR " 2>/dev/null | "
 										"base64" },
 		{ sp_journal_compose_exists(&words), "test -f " JOURNAL },

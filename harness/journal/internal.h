@@ -18,6 +18,8 @@
 /* First window of an exit probe, and the one after it when that was full of something else. */
 #define JOURNAL_TAIL 4096
 #define JOURNAL_TAIL_WIDE (64 * 1024)
+/* What is looked through in the sandbox after that: a search takes the memory of a longest line. */
+#define JOURNAL_SEARCH (UINT64_C(64) << 20)
 
 struct journal {
 	struct sp_journal_steps steps;

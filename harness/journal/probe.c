@@ -117,14 +117,15 @@ static int find_exit(struct asked *asked, bool looks, uint64_t max, struct seen 
 	return 0;
 }
 
-/* Looks for the last exit in all of the journal. */
+/* Looks for the last exit in as much of the journal as a sandbox can be asked to look through. */
 static int search_exit(struct asked *asked, bool *ret_found, int *ret_code, struct sp_error *err)
 {
 	const struct sp_journal_steps *steps = &asked->journal->steps;
 	struct sp_exec_result result SP_CLEANUP(sp_exec_result_done) = SP_EXEC_RESULT_INIT;
 	struct sp_bytes line SP_CLEANUP(sp_bytes_done) = SP_BYTES_INIT;
 	int rc = journal_exec(asked->sandbox,
-			      sp_journal_compose_search(&asked->words, asked->run.nonce),
+			      sp_journal_compose_search(&asked->words, asked->run.nonce,
+							JOURNAL_SEARCH),
 			      asked->options.cancel, &result, err);
 
 	if (!rc && result.exit_code)
@@ -151,7 +152,7 @@ int journal_probe(void *self, struct sp_sandbox *sandbox, const char *run_id,
 	/* What a background child wrote behind the exit. */
 	if (!rc && !seen.found && seen.more)
 		rc = find_exit(&asked, false, JOURNAL_TAIL_WIDE, &seen, err);
-	/* However much that is. A sandbox without such a grep answers nothing. */
+	/* However much that is, within reason. A sandbox without such a grep answers nothing. */
 	if (!rc && !seen.found && seen.more)
 		rc = search_exit(&asked, &seen.found, &seen.code, err);
 	if (rc)

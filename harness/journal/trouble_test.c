@@ -6,6 +6,7 @@
 #include "test_fixture.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define RUN "r1"
@@ -361,6 +362,37 @@ Test(journal_trouble, an_exit_far_before_the_end)
 		cr_expect_eq(code, rows[i].code, "%zu: code %d", i, code);
 		fixture_close(&f);
 	}
+}
+
+/*
+ * What stands before it is not looked through: neither a line of gigabytes, for which a sandbox has
+ * no memory, nor gigabytes of lines at each probe of a run that goes on.
+ */
+Test(journal_trouble, a_probe_has_a_bound)
+{
+	const struct rlimit memory = { (rlim_t)1 << 30, (rlim_t)1 << 30 };
+	enum sp_journal_state state = SP_JOURNAL_UNKNOWN;
+	char *sentinel SP_FREE = fixture_sentinel("r1", 5), *command SP_FREE = NULL;
+	struct sp_error err = SP_ERROR_INIT;
+	struct fixture f;
+	int code = 0, rc;
+
+	fixture_open(&f, NULL);
+	cr_assert(asprintf(&command,
+			   "mkdir -p runs; truncate -s 5G runs/r1.ndjson; (echo; echo '%s'; "
+			   "seq 100000) >>runs/r1.ndjson", sentinel) > 0);
+	fixture_run(&f, command);
+	/* A sanitizer has terabytes of addresses of its own. */
+#ifndef __SANITIZE_ADDRESS__
+	cr_assert_eq(setrlimit(RLIMIT_AS, &memory), 0);
+#else
+	(void)memory;
+#endif
+	rc = f.journal.ops->probe(f.journal.self, &f.sandbox, "r1", &f.options, &state, &code,
+				  &err);
+	cr_expect(!rc && state == SP_JOURNAL_FINISHED && code == 5, "rc %d, state %d, code %d: %s",
+		  rc, (int)state, code, err.message);
+	fixture_close(&f);
 }
 
 Test(journal_trouble, of_two_exits_the_last_counts)
