@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <cli/cli.h>
 #include <cli/prove.h>
+#include <runner/runner.h>
 
 Test(prove, no_case_is_without_a_fault)
 {
@@ -118,6 +120,53 @@ Test(prove, statuses)
 {
 	for (size_t i = 0; i < SP_COUNT(judged); i++)
 		judge_row(i);
+}
+
+/* What a healthy reference said, and whether that is a failure of it. */
+static const struct {
+	enum sp_verdict verdict;
+	bool leaks, in_trouble, fails;
+} references[] = {
+	{ SP_PASS, false, false, false }, { SP_SKIP, false, false, false },
+	{ SP_WARN, false, false, false }, { SP_FAIL, false, false, true },
+	{ SP_ERROR, false, false, true }, { SP_PASS, true, false, true },
+	{ SP_PASS, false, true, true },
+};
+
+static void judge_reference(size_t row, bool no_control)
+{
+	static const char *items[] = { "f" };
+	static const char *const ids[] = { "case.one", NULL };
+	struct sp_fault fault = { .id = "f", .clause = "kill K1", .cases = ids };
+	struct prove_args args = { .defects = { items, 1 }, .no_control = no_control };
+	struct prove_case cases[2] = { { .id = "case.one", .caught = true, .ran = true },
+				       { .id = "case.control", .ran = true } };
+	struct prove_defect defect = { .fault = &fault, .cases = cases, .n_cases = 2,
+				       .done = true, .status = PROVE_CAUGHT };
+	struct prove_stack stack = { .name = (char *)"provider x" };
+	struct prove_healthy healthy = { .stack = 0 };
+	struct prove prove = { .args = &args, .stacks = &stack, .n_stacks = 1, .defects = &defect,
+			       .n_defects = 1, .healthy = &healthy, .n_healthy = 1 };
+	struct sp_result_case said = { .id = (char *)"case.one",
+				       .verdict = references[row].verdict };
+	struct sp_result_leak leak = { .id = (char *)"case.one" };
+	struct sp_results results = { .cases = &said, .n_cases = 1, .leaks = &leak,
+				      .n_leaks = references[row].leaks };
+
+	prove_take_healthy(&healthy, &results,
+			   references[row].in_trouble ? strdup("exit 3") : NULL);
+	cr_expect_eq(prove_summary(&prove), references[row].fails ? SP_EXIT_FAILED : SP_EXIT_OK,
+		     "row %zu%s", row, no_control ? ", without control" : "");
+	free(healthy.failures);
+	free(healthy.trouble);
+}
+
+Test(prove, a_healthy_reference_that_fails_fails_the_proof)
+{
+	for (size_t i = 0; i < SP_COUNT(references); i++) {
+		judge_reference(i, false);
+		judge_reference(i, true);
+	}
 }
 
 /* What one stack skips is tried on the next, and nothing else. */
