@@ -89,12 +89,16 @@ Test(serve, sixty_lines_of_bash_are_a_driver)
 	setenv("SANDPROOF_TIME_SCALE", "4", 1);
 	result = RUN("--provider", spec, "--case", "exec.code.no-program", "--case",
 		     "exec.code.is-final", "--case", "exec.code.syntax-error", "--case",
-		     "exec.cwd.missing", "--case", "exec.env.refused-names");
-	cr_expect(result.code == 0 && strstr(result.out, "5 passed"), "%s", result.out);
+		     "exec.cwd.missing", "--case", "exec.env.refused-names", "--case",
+		     "exec.spawn.parallel");
+	cr_expect(result.code == 0 && strstr(result.out, "6 passed"), "%s", result.out);
 	sp_run_result_done(&result);
-	result = RUN("--provider", spec, "--case", "fs.write.parents", "--case", "exec.spawn.*");
+	result = RUN("--provider", spec, "--case", "fs.write.parents", "--case", "exec.spawn.*",
+		     "--case", "lifecycle.resume.same");
 	cr_expect_eq(result.code, 1);
 	cr_expect(strstr(result.out, "bash-exec has no fs/write"), "%s", result.out);
+	cr_expect(strstr(result.out, "bash-exec has no provider/resume"), "%s", result.out);
+	cr_expect(strstr(result.out, " 2 failed"), "each by its own case: %s", result.out);
 	sp_run_result_done(&result);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <witness/fifo.h>
+#include <witness/made.h>
 #include <witness/rounds.h>
 
 #include "cases.h"
@@ -149,15 +150,41 @@ void exec_spawn_folder_and_redirection(struct sp_case *t)
 		     "what the command wrote in its folder");
 }
 
+/*
+ * A way for the rounds that no queue of this instance stops: the sandbox by another instance
+ * (`found`) or, where none is found again (lifecycle.resume.same tells of it), another one (`made`).
+ */
+static struct sp_sandbox *open_aside(struct sp_case *t, struct sp_sandbox *sandbox,
+				     struct sp_sandbox *found, struct sp_sandbox *made)
+{
+	struct sp_create_options create = SP_CREATE_OPTIONS_INIT;
+	struct sp_subject *other = sp_case_second(t);
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	if (!other)
+		return NULL;
+	rc = sp_provider_resume(&other->provider, sp_sandbox_id(sandbox), found, sp_case_cancel(t),
+				&err);
+	if (rc != SP_UNSUPPORTED)
+		return SP_CHECK_OK(t, rc, &err, "another instance finds the sandbox") &&
+				       SP_CHECK(t, found->ops, "it finds the sandbox alive")
+			       ? found
+			       : NULL;
+	create.cancel = sp_case_cancel(t);
+	rc = sp_provider_create(&other->provider, &create, made, &err);
+	return SP_CHECK_OK(t, rc, &err, "another instance makes a sandbox") ? made : NULL;
+}
+
 void exec_parallel_both_run(struct sp_case *t)
 {
 	struct sp_sandbox *sandbox = sp_case_sandbox(t);
 	struct sp_place place SP_PLACE = SP_PLACE_INIT;
 	struct sp_fifo left, right;
-	struct sp_sandbox aside SP_CLEANUP(sp_sandbox_done) = SP_SANDBOX_INIT;
-	struct sp_error err = SP_ERROR_INIT;
+	struct sp_sandbox found SP_HANDLE = SP_SANDBOX_INIT;
+	struct sp_sandbox made SP_MADE = SP_SANDBOX_INIT;
+	struct sp_sandbox *aside;
 	struct sp_exec_options a, b;
-	struct sp_subject *other;
 	struct sp_call *first SP_CALL = NULL;
 	struct sp_call *second SP_CALL = NULL;
 	struct sp_call_result *result;
@@ -169,16 +196,12 @@ void exec_parallel_both_run(struct sp_case *t)
 					   right.path));
 	b = exec_options(t, sp_case_format(t, "read -r x <%s; echo b >%s; echo \"B$x\"", left.path,
 					   right.path));
-	/* The rounds go another way, so that a queue in this instance cannot stop them. */
-	other = sp_case_second(t);
-	SP_REQUIRE(other && SP_CHECK_OK(t,
-					sp_provider_resume(&other->provider, sp_sandbox_id(sandbox),
-							   &aside, sp_case_cancel(t), &err),
-					&err, "another instance finds the sandbox"));
+	aside = open_aside(t, sandbox, &found, &made);
+	SP_REQUIRE(aside);
 	first = sp_call_exec(t, sandbox, &a);
 	second = sp_call_exec(t, sandbox, &b);
 	SP_REQUIRE(first && second);
-	SP_REQUIRE(SP_CHECK(t, !sp_rounds_pending(t, &aside, first),
+	SP_REQUIRE(SP_CHECK(t, !sp_rounds_pending(t, aside, first),
 			    "two commands that need each other are through after as many round "
 			    "trips"));
 	SP_REQUIRE(!sp_case_failed(t));
