@@ -66,7 +66,32 @@ Test(serve, a_driver_that_is_silent_in_a_case_fails_it)
 		"case_deadline_ms=500");
 
 	cr_expect_eq(result.code, 1, "%s", result.out);
-	cr_expect(strstr(result.out, "passed inside sandbox.exec"), "%s", result.out);
+	cr_expect(strstr(result.out, "passed inside sandbox.exec: the driver has read and not "
+				     "answered call"),
+		  "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+/* The example, with each command in the way of the next request. */
+Test(serve, a_driver_that_takes_one_call_after_another_is_told_so)
+{
+	static const char copy[] = "sed 's/run & ;;/run ;;/' \"$1\" >\"$2\" && chmod +x \"$2\"";
+	static const char *const example = SP_SOURCE_DIR "/providers/driver/examples/exec.bash";
+	char *driver SP_FREE = NULL, *spec SP_FREE = NULL;
+	struct sp_run_result result;
+
+	cr_assert(asprintf(&driver, "%s/one-by-one", state) > 0 &&
+		  asprintf(&spec, "driver:%s", driver) > 0);
+	result =
+	    sp_test_run((const char *const[]){"bash", "-c", copy, "bash", example, driver, NULL});
+	cr_expect_eq(result.code, 0, "%s", result.err);
+	sp_run_result_done(&result);
+	result = RUN("--provider", spec, "--case", "exec.spawn.parallel", "--option",
+		     "case_deadline_ms=4000");
+	cr_expect_eq(result.code, 1, "%s", result.out);
+	cr_expect(strstr(result.out, "the driver has not read call") &&
+		      strstr(result.out, "it takes one call after another"),
+		  "%s", result.out);
 	sp_run_result_done(&result);
 }
 

@@ -65,6 +65,16 @@ static int check(void *self, bool *ret_gone, struct sp_error *err)
 	return rc;
 }
 
+static bool stuck(void *self, struct sp_error *ret_why)
+{
+	struct use *use = self;
+
+	for (size_t i = 0; i < use->len; i++)
+		if (sp_driver_stuck(use->drivers[i]->driver, ret_why))
+			return true;
+	return false;
+}
+
 static void close_use(void *self)
 {
 	struct use *use = self;
@@ -77,6 +87,7 @@ static void close_use(void *self)
 static const struct sp_health_ops health_ops = {
     .version = SP_HEALTH_VERSION,
     .check = check,
+    .stuck = stuck,
     .close = close_use,
 };
 

@@ -25,6 +25,7 @@ void sp_shared_reset(struct sp_shared *shared)
 	atomic_store(&shared->in_call, 0);
 	atomic_store(&shared->in_plugin, 0);
 	atomic_store(&shared->call, NULL);
+	shared->stuck[0] = '\0';
 	shared->dialogue_len = 0;
 	shared->dialogue_cut = false;
 }

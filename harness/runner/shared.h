@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include <base/buf.h>
+#include <sandproof/error.h>
 
 /* Bytes of dialogue that are kept; older lines make room. */
 #define SP_DIALOGUE_MAX (24 * 1024)
@@ -28,6 +29,8 @@ struct sp_shared {
 	 * neither executes another program.
 	 */
 	_Atomic(const char *) call;
+	/* Why its calls did not return when the case's time was up; empty: nobody can tell. */
+	char stuck[SP_ERROR_TEXT];
 	/*
 	 * Dialogue of the running case. Written by the worker only, read by the
 	 * supervisor once the worker is dead.

@@ -745,6 +745,9 @@ static void judge(const struct sp_supervisor *s, const struct sp_slot *slot,
 		result->verdict = SP_FAIL;
 		sp_buf_addf(message, SP_MESSAGE_DEADLINE "%llu ms passed inside %s",
 			    (unsigned long long)case_limit_ms(s), call ? call : "a call");
+		if (slot->shared->stuck[0])
+			sp_buf_addf(message, ": %.*s", (int)sizeof(slot->shared->stuck) - 1,
+				    slot->shared->stuck);
 		result->expected = (char *)"the call returns";
 		result->actual = (char *)"it did not return before the deadline";
 	} else if (slot->late) {

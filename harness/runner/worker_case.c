@@ -6,6 +6,7 @@
 #include <base/cleanup.h>
 #include <base/clock.h>
 
+#include "late.h"
 #include "peer.h"
 #include "worker.h"
 
@@ -55,6 +56,7 @@ static void run_body(struct sp_case *t, uint64_t limit_ms)
 	const struct sp_where here = { t->def->file, t->def->line };
 	uint64_t limit = limit_ms * SP_MS;
 	uint64_t margin = limit / MARGIN_SHARE;
+	struct sp_late late;
 
 	margin = margin < MARGIN_MAX_NS ? margin : MARGIN_MAX_NS;
 	t->cancel_at = sp_now() + limit - margin;
@@ -64,7 +66,9 @@ static void run_body(struct sp_case *t, uint64_t limit_ms)
 	t->cancel_at = sp_now() + limit - margin;
 	sp_cancel_set_deadline(t->cancel, t->cancel_at);
 	tell_phase(t->worker, SP_PHASE_BODY);
+	sp_late_start(&late, t);
 	t->def->run(t);
+	sp_late_stop(&late);
 	if (!t->decided && !t->checks)
 		sp_case_error(t, here, "the case reached no check, so it proves nothing");
 }

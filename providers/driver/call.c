@@ -42,6 +42,7 @@ void drv_send(struct sp_driver *driver, const struct sp_buf *frame)
 	bool queued = driver->outgoing.len > 0;
 	size_t done = 0;
 
+	driver->sent += frame->len;
 	drv_trace_add(driver->trace, true, frame->data, frame->len - 1);
 	while (!queued && done < frame->len && driver->in >= 0) {
 		ssize_t n = write(driver->in, frame->data + done, frame->len - done);
@@ -160,6 +161,7 @@ static int start_call(struct sp_driver *driver, struct drv_call *call, const cha
 	if (frame.error || params->error)
 		return sp_error_set(err, SP_INTERNAL, "%s: out of memory", method);
 	driver->last_id = call->id;
+	call->begins = driver->sent;
 	call->next = driver->calls;
 	driver->calls = call;
 	drv_send(driver, &frame);

@@ -35,6 +35,8 @@ typedef void (*drv_heard_fn)(void *arg, const char *method, const cJSON *params)
 struct drv_call {
 	struct drv_call *next;
 	int64_t id;
+	/* Where its frame begins in all that was sent. */
+	uint64_t begins;
 	/* Static. */
 	const char *method;
 	/* Becomes readable when there is something to look at; kept for the next call. */
@@ -100,6 +102,8 @@ struct sp_driver {
 	int gate;
 	/* Of whoever has the turn. */
 	struct drv_lines lines;
+	/* Bytes of all frames so far. */
+	uint64_t sent;
 	/* What the pipe did not take yet. */
 	struct sp_buf outgoing;
 	size_t max_frame;

@@ -77,5 +77,10 @@ int sp_driver_journal(struct sp_driver *driver, struct sp_journal *ret_journal,
  * and its last words as detail. `*ret_gone`: it takes no calls any more; open another one.
  */
 int sp_driver_check(struct sp_driver *driver, bool *ret_gone, struct sp_error *err);
+/*
+ * What its calls wait for: which it has not answered, and which it has not even read. False when
+ * every call is answered. Never waits.
+ */
+bool sp_driver_stuck(struct sp_driver *driver, struct sp_error *ret_why);
 
 #endif

@@ -32,7 +32,7 @@ enum sp_subject_kind {
 /* Stable lower-case name of a kind ("provider"). */
 const char *sp_subject_kind_name(enum sp_subject_kind kind);
 
-#define SP_HEALTH_VERSION 1
+#define SP_HEALTH_VERSION 2
 
 /*
  * What the back end of a subject does beside answering: a driver that dies, or says what the
@@ -45,6 +45,11 @@ struct sp_health_ops {
 	 * every call fails from here on, so the subject has to be opened anew. Thread-safe.
 	 */
 	int (*check)(void *self, bool *ret_gone, struct sp_error *err);
+	/*
+	 * Why calls are not answered yet, in one line, for a case whose time is up; false when
+	 * none waits. Thread-safe, and never waits.
+	 */
+	bool (*stuck)(void *self, struct sp_error *ret_why);
 	/* Lets the back end go; the tables were closed before. */
 	void (*close)(void *self);
 };
