@@ -15,6 +15,8 @@ struct process {
 	/* Of the cancel that it was spawned with: told to the driver until the process has ended.
 	 */
 	struct drv_watch *watch;
+	/* What the driver's side left on that cancel is counted; with the driver's lock. */
+	bool is_counted;
 	/* The caller's handle, and the wait that ends the watch. */
 	atomic_int refs;
 };
@@ -88,6 +90,25 @@ static int process_close_stdin(void *self, struct sp_error *err)
 	return drv_call_plain(process->driver, "process/close_stdin", &params, NULL, err);
 }
 
+/*
+ * The process has ended: listeners that are left on its cancel are counted, once. The cancel may be
+ * let go of at the same time, by the answer that ends the watch.
+ */
+static int count_listeners(struct process *process, const cJSON *result, struct sp_error *err)
+{
+	struct sp_cancel *cancel = NULL;
+	int rc;
+
+	pthread_mutex_lock(&process->driver->lock);
+	if (process->watch && !process->is_counted)
+		cancel = sp_cancel_ref(process->watch->cancel);
+	process->is_counted = true;
+	pthread_mutex_unlock(&process->driver->lock);
+	rc = drv_leave_listeners(cancel, result, err);
+	sp_cancel_unref(cancel);
+	return rc;
+}
+
 static int process_wait(void *self, struct sp_exit *ret_exit, struct sp_cancel *cancel,
 			struct sp_error *err)
 {
@@ -104,7 +125,8 @@ static int process_wait(void *self, struct sp_exit *ret_exit, struct sp_cancel *
 		return rc;
 	if (drv_get_word(result, "how", drv_exit_hows, -1, &how, err) ||
 	    drv_get_range(result, "code", 0, 255, &code, err) ||
-	    drv_get_int_opt(result, "signal", &signal, err))
+	    drv_get_int_opt(result, "signal", &signal, err) ||
+	    count_listeners(process, result, err))
 		return drv_nonsense(process->driver, "process/wait", err);
 	*ret_exit = (struct sp_exit){(enum sp_exit_how)how, (int)code, (int)signal};
 	return 0;
@@ -150,9 +172,15 @@ static const struct sp_process_ops process_ops = {
 static void on_ended(void *arg, struct drv_call *call)
 {
 	struct process *process = arg;
+	struct drv_watch *watch;
 
-	(void)call;
-	drv_unwatch(process->driver, process->watch);
+	if (call)
+		(void)count_listeners(
+		    process, cJSON_GetObjectItemCaseSensitive(call->answer, "result"), NULL);
+	pthread_mutex_lock(&process->driver->lock);
+	watch = SP_TAKE(process->watch);
+	pthread_mutex_unlock(&process->driver->lock);
+	drv_unwatch(process->driver, watch);
 	unref(process);
 }
 

@@ -49,7 +49,11 @@ static int sandbox_exec(void *self, const struct sp_exec_options *options,
 	if (!rc)
 		rc = drv_call_for(sandbox->driver, "sandbox/exec", &params, options->cancel,
 				  &result, err);
-	return rc ? rc : take_output(sandbox, "sandbox/exec", result, ret_result, err);
+	if (rc)
+		return rc;
+	if (drv_leave_listeners(options->cancel, result, err))
+		return drv_nonsense(sandbox->driver, "sandbox/exec", err);
+	return take_output(sandbox, "sandbox/exec", result, ret_result, err);
 }
 
 static int sandbox_spawn(void *self, const struct sp_exec_options *options,

@@ -168,6 +168,11 @@ void drv_break(struct sp_driver *driver, const char *format, ...)
 struct drv_watch *drv_watch(struct sp_driver *driver, struct sp_cancel *cancel, const char *kind,
 			    const char *handle);
 void drv_unwatch(struct sp_driver *driver, struct drv_watch *watch);
+/*
+ * Leaves as many watchers on the cancel as the result of a finished call says that the driver's own
+ * back end left listeners. SP_INVALID for nonsense.
+ */
+int drv_leave_listeners(struct sp_cancel *cancel, const cJSON *result, struct sp_error *err);
 
 /* ---- Between the parts ---- */
 

@@ -96,7 +96,7 @@ Test(driver, a_refused_driver_that_ends_is_not_waited_for, .timeout = 120)
 }
 
 /* A driver that has a sandbox, and what its exec answers. */
-static int exec_bad(struct sp_driver *driver, struct sp_error *err)
+static int exec_with(struct sp_driver *driver, struct sp_cancel *cancel, struct sp_error *err)
 {
 	struct sp_create_options create = SP_CREATE_OPTIONS_INIT;
 	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
@@ -106,6 +106,7 @@ static int exec_bad(struct sp_driver *driver, struct sp_error *err)
 	int rc = sp_driver_provider(driver, &provider, err);
 
 	options.command = "true";
+	options.cancel = cancel;
 	if (!rc)
 		rc = sp_provider_create(&provider, &create, &sandbox, err);
 	cr_expect_eq(rc, 0, "a sandbox: %s", err->message);
@@ -115,6 +116,11 @@ static int exec_bad(struct sp_driver *driver, struct sp_error *err)
 	sp_sandbox_done(&sandbox);
 	sp_provider_done(&provider);
 	return rc;
+}
+
+static int exec_bad(struct sp_driver *driver, struct sp_error *err)
+{
+	return exec_with(driver, NULL, err);
 }
 
 Test(driver, afterwards_the_call_fails_and_the_cause_is_told_once)
@@ -297,6 +303,29 @@ Test(driver, a_violation_is_told_and_the_driver_goes_on)
 	cr_expect_eq(sp_driver_check(driver, &gone, &err), 0, "told once");
 	cr_expect_eq(exec_bad(driver, &err), 0, "%s", err.message);
 	sp_driver_unref(driver);
+}
+
+/* What the back end leaves on its own language's cancel is left on the caller's. */
+Test(driver, listeners_that_are_left_behind_are_seen_on_the_cancel)
+{
+	static const struct {
+		const char *fault;
+		size_t left;
+	} kinds[] = {{"listeners", 2}, {"violation", 0}};
+
+	for (size_t i = 0; i < SP_COUNT(kinds); i++) {
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_driver *driver = open_bad(kinds[i].fault, "after", NULL, 0, &err);
+		struct sp_cancel *cancel = sp_cancel_new();
+
+		cr_assert(driver && cancel, "%s", err.message);
+		cr_expect_eq(exec_with(driver, cancel, &err), 0, "%s", err.message);
+		cr_expect_eq(sp_cancel_watchers(cancel), kinds[i].left, "%s: %zu left",
+			     kinds[i].fault, sp_cancel_watchers(cancel));
+		cr_expect_eq(sp_cancel_refs(cancel), 1, "and no reference");
+		sp_cancel_unref(cancel);
+		sp_driver_unref(driver);
+	}
 }
 
 Test(driver, what_cannot_start_or_be_reached_is_named)

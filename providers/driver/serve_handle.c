@@ -152,6 +152,14 @@ void serve_handle_cancel(struct serve *serve, enum serve_kind kind, const char *
 	sp_cancel_unref(cancel);
 }
 
+void serve_put_listeners(struct sp_buf *result, struct sp_cancel *cancel)
+{
+	size_t n = cancel ? sp_cancel_watchers(cancel) : 0;
+
+	if (n)
+		drv_put_uint(result, "listeners", n);
+}
+
 int serve_put_sandbox(struct serve *serve, struct sp_sandbox *sandbox, struct sp_buf *result,
 		      struct sp_error *err)
 {

@@ -86,6 +86,7 @@ static int wait_exit(struct serve_call *call, cJSON *params, struct sp_buf *resu
 	drv_put_int(result, "code", exit.code);
 	if (exit.signal)
 		drv_put_int(result, "signal", exit.signal);
+	serve_put_listeners(result, call->handle->cancel);
 	return 0;
 }
 

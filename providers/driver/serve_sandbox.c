@@ -65,9 +65,11 @@ static int exec(struct serve_call *call, cJSON *params, struct sp_buf *result, s
 		rc = read_command(call, params, &command, err);
 	if (!rc)
 		rc = sp_sandbox_exec(sandbox, &command.options, &output, err);
-	if (!rc)
-		drv_put_output(result, &output);
-	return rc;
+	if (rc)
+		return rc;
+	drv_put_output(result, &output);
+	serve_put_listeners(result, call->cancel);
+	return 0;
 }
 
 static int spawn(struct serve_call *call, cJSON *params, struct sp_buf *result,

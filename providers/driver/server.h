@@ -143,6 +143,8 @@ void serve_handle_close(struct serve_call *call, struct serve_handle *handle);
 /* Fires the cancel of a handle by its name. */
 void serve_handle_cancel(struct serve *serve, enum serve_kind kind, const char *name,
 			 const cJSON *why);
+/* Appends how many watchers the table left on a cancel of what is finished, where there are any. */
+void serve_put_listeners(struct sp_buf *result, struct sp_cancel *cancel);
 /* Fires a cancel as `$/cancel` says. */
 void serve_fire(struct sp_cancel *cancel, const cJSON *why);
 

@@ -10,7 +10,8 @@
 /* Calls that are named at most. */
 #define MAX_NAMED 4
 
-/* How much of all that was sent the driver has taken out of its input. Called with the lock held. */
+/* How much of all that was sent the driver has taken out of its input. Called with the lock held.
+ */
 static uint64_t bytes_read(const struct sp_driver *driver)
 {
 	int left = 0;
@@ -64,7 +65,8 @@ bool sp_driver_stuck(struct sp_driver *driver, struct sp_error *ret_why)
 			     waiting->id, waiting->method, taken->id, taken->method);
 	else if (waiting)
 		sp_error_set(ret_why, SP_TIMED_OUT,
-			     "the driver does not read its input: call %" PRId64 " (%s) stands in it",
+			     "the driver does not read its input: call %" PRId64
+			     " (%s) stands in it",
 			     waiting->id, waiting->method);
 	else if (is_stuck)
 		sp_error_set(ret_why, SP_TIMED_OUT, "the driver has read and not answered call %s",

@@ -12,6 +12,9 @@
 
 #include <base/cleanup.h>
 
+/* More are nonsense. */
+#define MAX_LISTENERS 1000
+
 static struct drv_watch *new_watch(struct sp_cancel *cancel, const char *kind, const char *handle)
 {
 	struct drv_watch *watch = calloc(1, sizeof(*watch));
@@ -76,6 +79,24 @@ void drv_unwatch(struct sp_driver *driver, struct drv_watch *watch)
 	sp_close(watch->fd);
 	free(watch->handle);
 	free(watch);
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+int drv_leave_listeners(struct sp_cancel *cancel, const cJSON *result, struct sp_error *err)
+{
+	int64_t n = 0;
+	uint64_t id;
+	int rc = 0;
+
+	if (cJSON_HasObjectItem(result, "listeners"))
+		rc = drv_get_range(result, "listeners", 0, MAX_LISTENERS, &n, err);
+	while (!rc && cancel && n-- > 0)
+		(void)sp_cancel_watch(cancel, nothing, NULL, &id);
+	return rc;
 }
 
 /* The watch, as long as it is watched. Called with the lock held. */
