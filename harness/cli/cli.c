@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/text.h>
 
 /* Largest output that is built in memory. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/spec.h>
 #include <cli/text.h>
 

@@ -9,6 +9,7 @@
 
 #include <base/cleanup.h>
 #include <base/files.h>
+#include <base/nearest.h>
 #include <cli/init_files.h>
 
 /* INIT_PAIRS: the languages and their kinds in words, from init/manifest. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/report.h>
 #include <cli/text.h>
 #include <reports/reports.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/registry.h>
 #include <cli/select.h>
 #include <cli/suggest.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/text.h>
 #include <runner/runner.h>
 

@@ -10,6 +10,7 @@
 
 #include <base/cleanup.h>
 #include <base/clock.h>
+#include <base/nearest.h>
 #include <cli/cli.h>
 #include <cli/plan_scope.h>
 #include <cli/text.h>

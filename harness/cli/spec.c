@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/options.h>
 #include <cli/text.h>
 #include <redact/redact.h>

@@ -67,11 +67,7 @@ enum sp_topic {
 /* Whether a word of a filter takes a case. */
 bool sp_topic_fits(enum sp_topic topic, const char *word, const struct sp_suite *suite,
 		   const struct sp_case_def *def);
-/*
- * Up to three names of `names` nearest to `word`, joined by ", "; malloc'ed, "" when none is near.
- */
-char *sp_nearest(const char *word, const char *const *names, size_t n_names);
-/* The same of the names that a topic has in these suites; NULL without memory. */
+/* sp_nearest() of the names that a topic has in these suites; NULL without memory. */
 char *sp_topic_nearest(const struct sp_suite *const *suites, size_t n_suites, enum sp_topic topic,
 		       const char *word);
 

@@ -7,6 +7,7 @@
 #include <base/buf.h>
 #include <base/cleanup.h>
 #include <base/glob.h>
+#include <base/nearest.h>
 
 #include "names.h"
 

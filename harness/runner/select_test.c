@@ -6,6 +6,7 @@
 
 #include <base/buf.h>
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <runner/runner.h>
 
 static void nothing(struct sp_case *t)

@@ -42,6 +42,12 @@ static const struct {
     {"runtime", SP_SNAPSHOT_RUNTIME},
 };
 
+/* All that is not a flag. */
+static const char *const others[] = {
+    "kill_reach", "kill_grace_ms", "signals",	     "output",
+    "output_cap", "unread_bound",  "snapshot_kinds", "memory_dir",
+};
+
 static bool *flag_of(const struct sp_capabilities *caps, size_t offset)
 {
 	return (bool *)((char *)caps + offset);
@@ -143,6 +149,18 @@ static int get_numbers(const cJSON *json, struct sp_capabilities *caps, struct s
 	return 0;
 }
 
+static int check_names(const cJSON *json, struct sp_error *err)
+{
+	const char *names[SP_COUNT(flags) + SP_COUNT(others)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < SP_COUNT(flags); i++)
+		names[n++] = flags[i].name;
+	for (size_t i = 0; i < SP_COUNT(others); i++)
+		names[n++] = others[i];
+	return drv_check_members(json, names, n, err);
+}
+
 int drv_get_capabilities(cJSON *json, struct sp_capabilities *ret, char **ret_memory_dir,
 			 struct sp_error *err)
 {
@@ -152,6 +170,8 @@ int drv_get_capabilities(cJSON *json, struct sp_capabilities *ret, char **ret_me
 		     ? 0
 		     : sp_error_set(err, SP_INVALID, "it lacks the member \"capabilities\"");
 
+	if (!rc)
+		rc = check_names(json, err);
 	for (size_t i = 0; !rc && i < SP_COUNT(flags); i++)
 		rc = drv_get_bool_opt(json, flags[i].name, flag_of(&caps, flags[i].offset), err);
 	if (!rc)

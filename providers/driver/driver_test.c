@@ -328,6 +328,46 @@ Test(driver, listeners_that_are_left_behind_are_seen_on_the_cancel)
 	}
 }
 
+/* A declaration that is read as absent because of a letter would be tested as refused. */
+Test(driver, typing_errors_in_a_declaration_are_told)
+{
+	static const struct {
+		const char *declares, *meant;
+	} rows[] = {
+	    {"\"provider\":{\"name\":\"x\",\"capabilities\":{\"killable_proceses\":true}}",
+	     "did you mean: killable_processes?"},
+	    {"\"provider\":{\"name\":\"x\",\"capabilities\":{\"backgroundProcesses\":true}}",
+	     "did you mean: background_processes?"},
+	    {"\"provider\":{\"name\":\"x\",\"capabilites\":{}}", "did you mean: capabilities?"},
+	    {"\"store\":{\"capabilites\":{}}", "did you mean: capabilities?"},
+	    {"\"store\":{\"capabilities\":{\"duarble\":true}}", "did you mean: durable?"},
+	    {"\"lock\":{\"capabilities\":{\"multiProcess\":true}}", "did you mean: multi_process?"},
+	    {"\"stroe\":{}", "did you mean: store?"},
+	    /* What a later protocol may add is ignored. */
+	    {"\"store\":{\"capabilities\":{\"replicas\":3},\"region\":\"x\"},\"telemetry\":{}",
+	     NULL},
+	};
+	static const char script[] =
+	    "read -r line; printf "
+	    "'{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":1,%s}}\\n' "
+	    "\"$1\"; read -r line";
+
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		const char *argv[] = {"bash", "-c", script, "bash", rows[i].declares, NULL};
+		struct sp_driver_options options = SP_DRIVER_OPTIONS_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		struct sp_driver *driver = NULL;
+
+		options.argv = argv;
+		(void)sp_driver_open(&options, &driver, &err);
+		cr_expect_eq(!driver, !!rows[i].meant, "%s: %s", rows[i].declares, err.message);
+		cr_expect(!rows[i].meant || strstr(err.message, rows[i].meant), "%s: %s",
+			  rows[i].declares, err.message);
+		sp_driver_unref(driver);
+	}
+}
+
 Test(driver, what_cannot_start_or_be_reached_is_named)
 {
 	static const struct {

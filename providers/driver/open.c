@@ -181,6 +181,11 @@ static void put_initialize(struct sp_buf *params, const struct sp_driver_options
 	sp_buf_addc(params, '}');
 }
 
+/* CHECK_MEMBERS(object, err, "name", ...) */
+#define CHECK_MEMBERS(object, err, ...)                                                            \
+	drv_check_members(object, (const char *const[]){__VA_ARGS__},                              \
+			  SP_COUNT(((const char *const[]){__VA_ARGS__})), err)
+
 /* A member that is an object, or NULL; anything else is refused. */
 static int get_section(cJSON *json, const char *name, cJSON **ret, struct sp_error *err)
 {
@@ -200,7 +205,9 @@ static int get_provider(struct sp_driver *driver, cJSON *json, struct sp_error *
 
 	if (rc || !section)
 		return rc;
-	rc = drv_get_text(section, "name", &name, err);
+	rc = CHECK_MEMBERS(section, err, "name", "capabilities");
+	if (!rc)
+		rc = drv_get_text(section, "name", &name, err);
 	if (!rc)
 		rc = drv_get_capabilities(cJSON_GetObjectItemCaseSensitive(section, "capabilities"),
 					  &driver->provider, &driver->memory_dir, err);
@@ -219,7 +226,11 @@ static int get_flags(cJSON *json, const char *kind, const char *first, bool *ret
 	int rc = get_section(json, kind, &section, err);
 
 	if (!rc && section)
+		rc = CHECK_MEMBERS(section, err, "capabilities");
+	if (!rc && section)
 		rc = get_section(section, "capabilities", &caps, err);
+	if (!rc)
+		rc = CHECK_MEMBERS(caps, err, first, "multi_process", "fence");
 	if (rc || !section)
 		return rc;
 	rc = drv_get_bool_opt(caps, first, ret_first, err);
@@ -261,6 +272,9 @@ static int get_offer(struct sp_driver *driver, cJSON *json, struct sp_error *err
 		rc = sp_error_set(err, SP_PROTOCOL,
 				  "it speaks version %lld of the protocol; this program speaks %d",
 				  (long long)protocol, DRV_PROTOCOL);
+	if (!rc)
+		rc = CHECK_MEMBERS(json, err, "protocol", "driver", "limits", "provider", "store",
+				   "lock", "journal");
 	if (!rc)
 		rc = get_limits(driver, json, err);
 	if (!rc)

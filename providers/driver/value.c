@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <base/utf8.h>
 
 /* 2^53 - 1: beyond it a JSON number is not the same for everybody. */
@@ -353,6 +354,34 @@ int drv_get_bool(const cJSON *object, const char *name, bool *ret, struct sp_err
 int drv_get_bool_opt(const cJSON *object, const char *name, bool *ret, struct sp_error *err)
 {
 	return member(object, name) ? drv_get_bool(object, name, ret, err) : 0;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+int drv_check_members(const cJSON *object, const char *const *names, size_t n, struct sp_error *err)
+{
+	const cJSON *at;
+	int rc = 0;
+
+	cJSON_ArrayForEach(at, object)
+	{
+		char *near SP_FREE = NULL;
+
+		if (rc || is_one_of(at->string, names, n))
+			continue;
+		near = sp_nearest(at->string, names, n);
+		if (near && *near)
+			rc = sp_error_set(err, SP_INVALID,
+					  "it has no member \"%.80s\"; did you mean: %s?",
+					  at->string, near);
+	}
+	return rc;
 }
 
 int drv_get_array(const cJSON *object, const char *name, const cJSON **ret, struct sp_error *err)

@@ -67,6 +67,12 @@ int drv_get_range(const cJSON *object, const char *name, int64_t min, int64_t ma
 		  struct sp_error *err);
 int drv_get_bool(const cJSON *object, const char *name, bool *ret, struct sp_error *err);
 int drv_get_bool_opt(const cJSON *object, const char *name, bool *ret, struct sp_error *err);
+/*
+ * Unknown members are ignored, as the protocol says, but one that is nearly a known one is a typing
+ * error, which would be read as absent: SP_INVALID names what was meant.
+ */
+int drv_check_members(const cJSON *object, const char *const *names, size_t n,
+		      struct sp_error *err);
 /* An array; borrowed. */
 int drv_get_array(const cJSON *object, const char *name, const cJSON **ret, struct sp_error *err);
 /*

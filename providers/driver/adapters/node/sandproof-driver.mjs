@@ -5,6 +5,7 @@
 import { Driver } from './lib/driver.mjs';
 import { loadSubject } from './lib/load.mjs';
 import { LockSubject } from './lib/locks.mjs';
+import { checkNames } from './lib/names.mjs';
 import { ProviderSubject } from './lib/sandboxes.mjs';
 import { StoreSubject } from './lib/stores.mjs';
 
@@ -19,9 +20,9 @@ an object, a class or a function that makes one from OPTIONS, JSON. ADAPTER is J
 `;
 
 const kinds = {
-	provider: { needs: ['capabilities', 'create', 'resume', 'destroy'], Subject: ProviderSubject },
-	store: { needs: ['get', 'upsert', 'delete'], Subject: StoreSubject },
-	lock: { needs: ['withLock'], Subject: LockSubject },
+	provider: { needs: ['capabilities', 'create', 'resume', 'destroy'], settings: ['capabilities', 'read', 'name'], Subject: ProviderSubject },
+	store: { needs: ['get', 'upsert', 'delete'], settings: ['capabilities', 'absent', 'name'], Subject: StoreSubject },
+	lock: { needs: ['withLock'], settings: ['capabilities', 'name'], Subject: LockSubject },
 };
 
 class Usage extends Error {}
@@ -32,6 +33,18 @@ function json(text, what) {
 	} catch (error) {
 		throw new Usage(`${what} is no JSON: ${error.message}`);
 	}
+}
+
+// What ADAPTER may say of a subject of the kind.
+function settings(kind, text) {
+	const adapter = json(text, 'ADAPTER') ?? {};
+
+	try {
+		checkNames(adapter, kinds[kind].settings, 'ADAPTER', true);
+	} catch (error) {
+		throw new Usage(error.message);
+	}
+	return adapter;
 }
 
 // KIND MODULE EXPORT [OPTIONS [ADAPTER]], once for each kind, parted by the word "and".
@@ -46,8 +59,8 @@ function parse(words) {
 	}
 	return groups.map(([kind, module, name, options, adapter, ...rest]) => {
 		if (!kinds[kind] || name === undefined || rest.length)
-			throw new Usage('KIND MODULE EXPORT are needed');
-		return { kind, module, name, options: json(options, 'OPTIONS'), adapter: json(adapter, 'ADAPTER') ?? {} };
+			throw new Usage('KIND MODULE EXPORT are needed; --help tells more');
+		return { kind, module, name, options: json(options, 'OPTIONS'), adapter: settings(kind, adapter) };
 	});
 }
 
@@ -60,6 +73,10 @@ function claimOutput() {
 }
 
 async function main(words) {
+	if (words.includes('--help'))
+		return void process.stderr.write(usage);
+	if (!words.length)
+		throw new Usage(`no words\n${usage}`);
 	const output = claimOutput();
 	const subjects = {};
 
@@ -72,6 +89,6 @@ async function main(words) {
 }
 
 main(process.argv.slice(2)).then(() => process.exit(0), (error) => {
-	process.stderr.write(error instanceof Usage ? `${error.message}\n${usage}` : `sandproof-driver: ${error.stack ?? error}\n`);
+	process.stderr.write(error instanceof Usage ? `sandproof-driver: ${error.message}\n` : `sandproof-driver: ${error.stack ?? error}\n`);
 	process.exit(error instanceof Usage ? 2 : 1);
 });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Declarations: eleven flags of a SandboxProvider in camelCase, those of the protocol in snake_case and some more.
 
+import { checkNames } from './names.mjs';
+
 /** The flags that a SandboxProvider declares, and their names in the protocol. */
 export const flags = Object.freeze({
 	fs: 'fs', exec: 'exec', env: 'env', ports: 'ports', backgroundProcesses: 'background_processes',
@@ -18,6 +20,7 @@ const grace = 2000;
 export function toProtocol(declared, assumed = {}) {
 	const result = {};
 
+	checkNames(declared, Object.keys(flags), 'capabilities()');
 	for (const [flag, name] of Object.entries(flags))
 		result[name] = declared?.[flag] === true;
 	Object.assign(result, { output: 'utf8' }, assumed);

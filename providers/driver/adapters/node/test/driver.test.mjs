@@ -156,7 +156,8 @@ test('what is not offered is unsupported, by name', async () => {
 
 test('the program: wrong words, a wrong module, a wrong export, a subject that is none', () => {
 	for (const [words, code, says] of [
-		[[], 2, /usage:/], [['provider', 'x'], 2, /KIND MODULE EXPORT/], [['journal', 'x', 'y'], 2, /usage:/],
+		[[], 2, /usage:/], [['provider', 'x'], 2, /KIND MODULE EXPORT/], [['journal', 'x', 'y'], 2, /KIND MODULE EXPORT/],
+		[['store', 'x', 'y', '{}', '{"capabilites":{}}'], 2, /"capabilites"; did it mean "capabilities"/],
 		[['store', `${toys}store.mjs`, 'ToyStore', '{'], 2, /OPTIONS is no JSON/],
 		[['store', './nowhere.mjs', 'x'], 1, /nowhere/], [['store', `${toys}store.mjs`, 'Nothing'], 1, /exports no Nothing; it exports ToyStore/],
 		[['provider', `${toys}store.mjs`, 'ToyStore'], 1, /ToyStore of .* has no capabilities\(\)/],
