@@ -72,25 +72,46 @@ Test(serve, a_driver_that_is_silent_in_a_case_fails_it)
 	sp_run_result_done(&result);
 }
 
-/* The example, with each command in the way of the next request. */
-Test(serve, a_driver_that_takes_one_call_after_another_is_told_so)
+/* A driver made of the example by a replacement, in the folder of the test. */
+static char *changed_example(const char *how)
 {
-	static const char copy[] = "sed 's/run & ;;/run ;;/' \"$1\" >\"$2\" && chmod +x \"$2\"";
+	static const char copy[] = "sed \"$1\" \"$2\" >\"$3\" && chmod +x \"$3\"";
 	static const char *const example = SP_SOURCE_DIR "/providers/driver/examples/exec.bash";
-	char *driver SP_FREE = NULL, *spec SP_FREE = NULL;
+	char *driver SP_FREE = NULL, *spec = NULL;
 	struct sp_run_result result;
 
-	cr_assert(asprintf(&driver, "%s/one-by-one", state) > 0 &&
+	cr_assert(asprintf(&driver, "%s/changed", state) > 0 &&
 		  asprintf(&spec, "driver:%s", driver) > 0);
-	result =
-	    sp_test_run((const char *const[]){"bash", "-c", copy, "bash", example, driver, NULL});
+	result = sp_test_run(
+	    (const char *const[]){"bash", "-c", copy, "bash", how, example, driver, NULL});
 	cr_expect_eq(result.code, 0, "%s", result.err);
 	sp_run_result_done(&result);
-	result = RUN("--provider", spec, "--case", "exec.spawn.parallel", "--option",
-		     "case_deadline_ms=4000");
+	return spec;
+}
+
+/* Each command stands in the way of the next request. */
+Test(serve, a_driver_that_takes_one_call_after_another_is_told_so)
+{
+	char *spec SP_FREE = changed_example("s/run & ;;/run ;;/");
+	struct sp_run_result result = RUN("--provider", spec, "--case", "exec.spawn.parallel",
+					  "--option", "case_deadline_ms=4000");
+
 	cr_expect_eq(result.code, 1, "%s", result.out);
 	cr_expect(strstr(result.out, "the driver has not read call") &&
 		      strstr(result.out, "it takes one call after another"),
+		  "%s", result.out);
+	sp_run_result_done(&result);
+}
+
+/* What every provider owes is no matter of the set-up. */
+Test(serve, a_driver_without_create_fails)
+{
+	char *spec SP_FREE = changed_example("s/provider.create)/provider-never)/");
+	struct sp_run_result result = RUN("--provider", spec, "--case", "exec.code.no-program");
+
+	cr_expect_eq(result.code, 1, "%s", result.out);
+	cr_expect(strstr(result.out, "every provider creates sandboxes, and this one does not: "
+				     "bash-exec has no provider/create"),
 		  "%s", result.out);
 	sp_run_result_done(&result);
 }

@@ -98,6 +98,19 @@ static int acquire_sandbox(struct sp_case *t, struct sp_sandbox *ret_sandbox, st
 	return sp_worker_shared_sandbox(t->worker, t->opened, sp_case_cancel(t), ret_sandbox, err);
 }
 
+/* A provider that has no create lacks what every provider owes; all else is no fault of its own. */
+static void no_sandbox(struct sp_case *t, const struct sp_error *err)
+{
+	if (err->code == SP_UNSUPPORTED)
+		(void)sp_check(t, false, own_place(t),
+			       "every provider creates sandboxes, and this one does not: %s",
+			       err->message);
+	else
+		sp_case_error(t, own_place(t), "no sandbox could be made: %s: %s%s%s",
+			      sp_code_name(err->code), err->message, *err->detail ? ": " : "",
+			      err->detail);
+}
+
 struct sp_sandbox *sp_case_sandbox(struct sp_case *t)
 {
 	struct sp_error err = SP_ERROR_INIT;
@@ -110,9 +123,7 @@ struct sp_sandbox *sp_case_sandbox(struct sp_case *t)
 		sp_case_error(t, own_place(t),
 			      "the case asks for a sandbox and declares SP_NEED_NO_SANDBOX");
 	} else if (acquire_sandbox(t, &t->sandbox, &err)) {
-		sp_case_error(t, own_place(t), "no sandbox could be made: %s: %s%s%s",
-			      sp_code_name(err.code), err.message, *err.detail ? ": " : "",
-			      err.detail);
+		no_sandbox(t, &err);
 	} else {
 		return &t->sandbox;
 	}
