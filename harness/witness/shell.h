@@ -35,7 +35,8 @@ const char *sp_sh_out(struct sp_case *t, struct sp_sandbox *sandbox, const char 
 
 /*
  * A second handle on a sandbox, as another process would have: from another instance, with a queue
- * of its own. Ops NULL after a recorded failure or a skip. Close it: struct sp_sandbox other SP_HANDLE = …;
+ * of its own. Ops NULL after a recorded failure or a skip. Close it:
+ * struct sp_sandbox other SP_HANDLE = …;
  */
 struct sp_sandbox sp_second_handle(struct sp_case *t, struct sp_sandbox *sandbox);
 #define SP_HANDLE SP_CLEANUP(sp_sandbox_done)

@@ -152,7 +152,7 @@ void exec_spawn_folder_and_redirection(struct sp_case *t)
 
 /*
  * A way for the rounds that no queue of this instance stops: the sandbox by another instance
- * (`found`) or, where none is found again (lifecycle.resume.same tells of it), another one (`made`).
+ * (`found`) or, where none is found again (lifecycle.resume.same tells of it), another (`made`).
  */
 static struct sp_sandbox *open_aside(struct sp_case *t, struct sp_sandbox *sandbox,
 				     struct sp_sandbox *found, struct sp_sandbox *made)
