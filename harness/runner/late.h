@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A case whose time is up, seen from inside its worker: what its calls wait for is asked of the back
- * end while it can still be asked, since they may never return.
+ * A case whose time is up, seen from inside its worker: what its calls wait for is asked of the
+ * back end while it can still be asked, since they may never return.
  */
 #ifndef SP_RUNNER_LATE_H
 #define SP_RUNNER_LATE_H
