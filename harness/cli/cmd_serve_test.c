@@ -174,6 +174,37 @@ Test(serve, what_is_served_passes_as_it_does_in_place)
 	}
 }
 
+/* One thing goes wrong between a good driver and the client: which case sees it. */
+Test(serve, what_goes_wrong_on_the_way_is_seen_by_its_case)
+{
+	static const struct {
+		const char *fault, *seen_by, *says;
+	} rows[] = {
+	    {"answers-twice", "exec.code.passes-through", "twice"},
+	    {"code-lost", "exec.code.passes-through", "exit code"},
+	    {"chunk-short", "exec.spawn.small-reads", "the pieces joined"},
+	    {"kind-lost", "fs.read.missing", "read of a missing file"},
+	    {"cancel-lost", "kill.abort.before", "whose cancel has fired before"},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(rows) * 2; i++) {
+		const char *fault = i % 2 ? "none" : rows[i / 2].fault;
+		struct sp_run_result result;
+		char spec[512];
+
+		snprintf(spec, sizeof(spec),
+			 "driver:" SP_SOURCE_DIR "/providers/driver/bad-relay %s " PROGRAM
+			 " serve --provider local",
+			 fault);
+		result = RUN("--provider", spec, "--case", rows[i / 2].seen_by);
+		cr_expect_eq(result.code, i % 2 ? 0 : 1, "%s, %s: %s", fault, rows[i / 2].seen_by,
+			     result.out);
+		cr_expect(i % 2 || strstr(result.out, rows[i / 2].says), "%s: %s", fault,
+			  result.out);
+		sp_run_result_done(&result);
+	}
+}
+
 /* A journal of the same driver, down to the questions that it has for the owner's records. */
 Test(serve, a_journal_is_served_with_its_provider)
 {
