@@ -11,6 +11,9 @@
 /* Records kept of one sandbox. */
 #define RECORDS_KEPT 1000
 
+/* Tokens are known at sight, as keys are: whoever searches for a leak can find any of them. */
+#define TOKEN_START "connecttoken"
+
 static char *cut_copy(const char *text)
 {
 	return strndup(text, sp_utf8_cut(text, strlen(text), TIMELINE_TEXT));
@@ -27,7 +30,8 @@ struct exec *exec_new(struct sandbox *sandbox, enum operation operation, const c
 	exec->number = ++sandbox->last_exec;
 	memcpy(exec->id, "exe-", 4);
 	sp_random_id(exec->id + 4, 20);
-	sp_random_id(exec->token, API_TOKEN_LEN);
+	memcpy(exec->token, TOKEN_START, strlen(TOKEN_START));
+	sp_random_id(exec->token + strlen(TOKEN_START), API_TOKEN_LEN - strlen(TOKEN_START));
 	exec->operation = operation;
 	exec->timeline = -1;
 	exec->text = text ? cut_copy(text) : NULL;

@@ -3,6 +3,7 @@
  * Where the key and the tokens of a live run could end up: a run with a failure and every report is
  * looked at while it stands still, ended by a crash, and searched for in all that it wrote.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <ftw.h>
 #include <signal.h>
@@ -72,13 +73,64 @@ static void close_server(void)
 
 TestSuite(secrets, .init = open_server, .fini = close_server);
 
-/* No form of the key, and of no token: both begin so on the fake. */
+/* Values of variables that a run has uploaded: random texts of their own, so that each is known. */
+#define VALUE_LEN 32
+static char values[64][VALUE_LEN + 1];
+static size_t n_values;
+
+/* What of the secrets stands there, or NULL: the key, a token of either end, a value, in any form. */
+static const char *found(const void *data, size_t len)
+{
+	static const char *const starts[] = {
+	    "Bearer ", "connecttoken", "Y29ubmVjdHRva2Vu", "Nvbm5lY3R0b2tlb", "jb25uZWN0dG9rZW", "636f6e6e656374746f6b656e",
+	};
+
+	if (sp_redact_find(fake.api_key, data, len))
+		return "the key";
+	if (sp_redact_find(fake.control_token, data, len))
+		return "the control token";
+	/* Of a token nothing but its start is known: as it is, in base64 at any place, in hex. */
+	for (size_t i = 0; i < SP_COUNT(starts); i++)
+		if (memmem(data, len, starts[i], strlen(starts[i])))
+			return "an authorization or a connect token";
+	for (size_t i = 0; i < n_values; i++)
+		if (sp_redact_find(values[i], data, len))
+			return "the value of a variable";
+	return NULL;
+}
+
 static void expect_clean(const char *where, const void *data, size_t len)
 {
-	const char *form = sp_redact_find(fake.api_key, data, len);
+	const char *what = found(data, len);
 
-	cr_expect_null(form, "%s holds the key (%s)", where, form);
-	cr_expect_null(memmem(data, len, "Bearer ", 7), "%s holds an authorization", where);
+	cr_expect_null(what, "%s holds %s", where, what);
+}
+
+/* Takes the random texts out of what was uploaded as a file of variables. */
+static void learn_values(void)
+{
+	struct sp_control_requests requests SP_CLEANUP(sp_control_requests_done) =
+	    SP_CONTROL_REQUESTS_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+
+	cr_assert_eq(control.ops->requests(control.self, true, &requests, &err), 0, "%s",
+		     err.message);
+	for (size_t i = 0; i < requests.len; i++) {
+		const struct sp_control_request *request = &requests.items[i];
+		const char *at = (const char *)request->body.data, *end = at + request->body.len;
+
+		if (strcmp(request->method, "PUT") || !at || !strstr(request->target, "tsai"))
+			continue;
+		for (size_t run = 0; at <= end && n_values < SP_COUNT(values); at++) {
+			if (at < end && isalnum((unsigned char)*at)) {
+				run++;
+				continue;
+			}
+			if (run == VALUE_LEN)
+				memcpy(values[n_values++], at - VALUE_LEN, VALUE_LEN);
+			run = 0;
+		}
+	}
 }
 
 static int search_file(const char *path, const struct stat *st, int type, struct FTW *at SP_UNUSED)
@@ -149,14 +201,39 @@ static char *read_all(int fd)
 	return sp_buf_take(&out, NULL);
 }
 
-/* A case that fails while the run holds the key: its evidence and every report are searched. */
-Test(secrets, are_in_nothing_that_a_run_writes)
+/* A search that can find nothing shows nothing. */
+Test(secrets, are_found_where_they_are)
+{
+	static const char value[] = "0123456789abcdefghijklmnopqrstuv";
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
+	const char *plain[] = {fake.api_key, fake.control_token, "connecttoken0123456789", "Bearer x", value};
+
+	memcpy(values[n_values++], value, sizeof(value));
+	cr_expect_null(found("nothing of it", 13));
+	for (size_t i = 0; i < SP_COUNT(plain); i++) {
+		/* Base64 begins at each of its three places. */
+		for (size_t lead = 0; lead < 3; lead++) {
+			char line[256];
+			int n = snprintf(line, sizeof(line), "%.*s%s", (int)lead, "xy", plain[i]);
+
+			cr_expect_not_null(found(line, (size_t)n), "%s", line);
+			sp_buf_clear(&text);
+			sp_buf_add_base64(&text, line, (size_t)n);
+			cr_expect(i == 3 || found(text.data, text.len), "base64 of %s: %s", line,
+				  sp_buf_str(&text));
+		}
+	}
+	n_values = 0;
+}
+
+/* The run, its files and its reports, while it stands still and when it has ended. */
+static void search_run(const char *cases, const char *beside, const char *defect)
 {
 	const char *argv[] = {PROGRAM,	    "run",
 			      "--provider", spec,
-			      "--case",	    "exec.code.*",
-			      "--case",	    "env.value.bytes",
-			      "--defect",   "exec-code-boolean",
+			      "--case",	    cases,
+			      "--case",	    beside,
+			      "--defect",   defect,
 			      "--report",   "junit=junit.xml",
 			      "--report",   "html=report.html",
 			      "--report",   "markdown=report.md",
@@ -170,6 +247,7 @@ Test(secrets, are_in_nothing_that_a_run_writes)
 	char *said SP_FREE = NULL;
 	uint64_t hold;
 
+	n_processes = n_files = n_values = 0;
 	cr_assert_eq(control.ops->hold(control.self, SP_STEP_RUN, SP_BEFORE, NULL, &hold, &err), 0);
 	child.argv = argv;
 	child.dir = home;
@@ -185,10 +263,24 @@ Test(secrets, are_in_nothing_that_a_run_writes)
 	sp_cancel_unref(limit);
 	cr_expect_eq(child.code, 1, "code %d: %s", child.code, said);
 	cr_expect(said && strstr(said, "FAIL"), "%s", said);
+	learn_values();
 	expect_clean("the console", said ? said : "", said ? strlen(said) : 0);
 	search_files();
 	cr_expect_geq(n_processes, 2u, "%zu processes were looked at", n_processes);
 	cr_expect_geq(n_files, 6u, "%zu files were looked at", n_files);
+}
+
+/* A case that fails while the run holds the key: its evidence and every report are searched. */
+Test(secrets, are_in_nothing_that_a_run_writes)
+{
+	search_run("exec.code.*", "env.value.bytes", "exec-code-boolean");
+}
+
+/* And one whose evidence is an error that holds a variable's value. */
+Test(secrets, values_are_in_nothing_that_a_run_writes)
+{
+	search_run("env.error.*", "env.secret.argv", "env-value-in-error");
+	cr_expect_geq(n_values, 1u, "no value was uploaded, so none was searched for");
 }
 
 /* A worker that crashes with the key in its memory leaves no core file. */
