@@ -418,8 +418,8 @@ static const struct sp_case_def cases[] = {
 			"exists() read a cancel as \"missing\" (Render provider, item "
 			"17).",
 		.detection =
-			"GATE at the command or the transfer of each call; abort; then "
-			"open.",
+			"GATE before and after the token and the command or transfer of "
+			"each call; abort; then open, and go on.",
 		.run = fs_abort_during,
 	},
 	{

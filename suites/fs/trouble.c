@@ -49,33 +49,56 @@ static int call_it(void *arg, struct sp_cancel *cancel, struct sp_call_result *r
 	return one->call->call(one->sandbox, one->path, cancel, &result->err);
 }
 
-/* The abort comes while the back end has the command or the transfer in its hands. */
+/* The abort comes while the back end stands at `step` of the call. */
+static bool aborted_at(const struct yard *y, const struct named_call *which,
+		       enum sp_control_step step, enum sp_control_when when)
+{
+	struct sp_case *t = y->t;
+	struct one_call one = { which, y->sandbox, yard_path(y, "f") };
+	struct sp_call *call SP_CALL = NULL;
+	struct sp_gate gate SP_GATE = SP_GATE_INIT;
+	struct sp_call_result *result;
+	const char *what = sp_case_format(t, "%s that was aborted %s %s", which->name,
+					  when == SP_BEFORE ? "before" : "after",
+					  sp_control_step_name(step));
+
+	if (!sp_gate_shut(t, y->sandbox, step, when, &gate))
+		return false;
+	call = sp_call_start(t, call_it, &one);
+	if (!call || !sp_gate_await(&gate))
+		return false;
+	sp_call_abort(call, "changed my mind");
+	result = sp_call_join(call);
+	return result && SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err, "%s", what) &&
+	       SP_CHECK(t, strstr(result->err.message, "changed my mind") != NULL,
+			"%s tells the reason: \"%s\"", what, result->err.message) &&
+	       sp_gate_open(&gate);
+}
+
+/* Every place at which a call can stand: its token's mint and then the command or the transfer. */
 void fs_abort_during(struct sp_case *t)
 {
 	struct yard y YARD = YARD_INIT;
 
-	SP_REQUIRE(yard_open(t, &y) && put_text(&y, yard_path(&y, "f"), "old"));
+	SP_REQUIRE(yard_open(t, &y));
 	for (size_t i = 0; i < n_fs_calls; i++) {
-		struct one_call one = { &fs_calls[i], y.sandbox, yard_path(&y, "f") };
-		struct sp_call *call SP_CALL = NULL;
-		struct sp_gate gate SP_GATE = SP_GATE_INIT;
-		struct sp_call_result *result;
-		enum sp_control_step step = !strcmp(fs_calls[i].name, "read")	? SP_STEP_DOWNLOAD
-					    : !strcmp(fs_calls[i].name, "write") ? SP_STEP_UPLOAD
-										 : SP_STEP_RUN;
+		bool read = !strcmp(fs_calls[i].name, "read");
+		bool write = !strcmp(fs_calls[i].name, "write");
+		enum sp_control_step mint = read    ? SP_STEP_MINT_DOWNLOAD
+					    : write ? SP_STEP_MINT_UPLOAD
+						    : SP_STEP_MINT_RUN;
+		enum sp_control_step deed = read    ? SP_STEP_DOWNLOAD
+					    : write ? SP_STEP_UPLOAD
+						    : SP_STEP_RUN;
 
-		SP_REQUIRE(sp_gate_shut(t, y.sandbox, step, SP_BEFORE, &gate));
-		call = sp_call_start(t, call_it, &one);
-		SP_REQUIRE(call && sp_gate_await(&gate));
-		sp_call_abort(call, "changed my mind");
-		result = sp_call_join(call);
-		SP_REQUIRE(result &&
-			   SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
-					 "%s that was aborted while it ran", fs_calls[i].name) &&
-			   SP_CHECK(t, strstr(result->err.message, "changed my mind") != NULL,
-				    "%s tells the abort's reason: \"%s\"", fs_calls[i].name,
-				    result->err.message));
-		SP_REQUIRE(sp_gate_open(&gate));
+		SP_REQUIRE(put_text(&y, yard_path(&y, "f"), "old"));
+		SP_REQUIRE(aborted_at(&y, &fs_calls[i], mint, SP_BEFORE) &&
+			   aborted_at(&y, &fs_calls[i], mint, SP_AFTER) &&
+			   aborted_at(&y, &fs_calls[i], deed, SP_BEFORE) &&
+			   aborted_at(&y, &fs_calls[i], deed, SP_AFTER));
+		/* Nobody stands in the way of the next call. */
+		SP_REQUIRE(put_text(&y, yard_path(&y, "after"), "new") &&
+			   gives_text(&y, yard_path(&y, "after"), "new"));
 	}
 }
 

@@ -97,6 +97,9 @@ static void creating_done(struct creating *creating)
 /* The abort comes while the back end stands at `step`: what was made is removed. */
 static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_control_when when)
 {
+	static const struct sp_env env[] = { { "SP_ONE", "1" } };
+	const char *where = sp_case_format(t, "%s %s", when == SP_BEFORE ? "before" : "after",
+					   sp_control_step_name(step));
 	struct creating creating SP_CLEANUP(creating_done) = { t, life_options(t),
 							       SP_SANDBOX_INIT };
 	struct sp_call *call SP_CALL = NULL;
@@ -104,6 +107,8 @@ static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_con
 	struct sp_call_result *result;
 	long long before = life_census(t);
 
+	creating.options.env = env;
+	creating.options.n_env = SP_COUNT(env);
 	SP_REQUIRE(before >= 0);
 	sp_case_own_sandbox(t, NULL);
 	SP_REQUIRE(sp_gate_shut_any(t, step, when, &gate));
@@ -112,11 +117,13 @@ static void aborted_at(struct sp_case *t, enum sp_control_step step, enum sp_con
 	sp_call_abort(call, "changed my mind");
 	SP_REQUIRE(sp_gate_open(&gate));
 	result = sp_call_join(call);
-	SP_REQUIRE(result && SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
-					   "create that was aborted at %s",
-					   sp_control_step_name(step)));
-	SP_CHECK_INT(t, before, life_census(t), "sandboxes after an abort at %s",
-		     sp_control_step_name(step));
+	SP_REQUIRE(result &&
+		   SP_CHECK_CODE(t, SP_ABORTED, result->rc, &result->err,
+				 "create that was aborted %s", where) &&
+		   SP_CHECK(t, strstr(result->err.message, "changed my mind") != NULL,
+			    "aborted %s, the error tells the reason, but says \"%s\"", where,
+			    result->err.message));
+	SP_CHECK_INT(t, before, life_census(t), "sandboxes after an abort %s", where);
 }
 
 void life_create_aborted_during(struct sp_case *t)
@@ -124,9 +131,15 @@ void life_create_aborted_during(struct sp_case *t)
 	static const struct {
 		enum sp_control_step step;
 		enum sp_control_when when;
-	} rows[] = { { SP_STEP_CREATE, SP_AFTER },
-		     { SP_STEP_GET, SP_BEFORE },
-		     { SP_STEP_RUN, SP_BEFORE } };
+	} rows[] = {
+		{ SP_STEP_CREATE, SP_BEFORE },	    { SP_STEP_CREATE, SP_AFTER },
+		{ SP_STEP_GET, SP_BEFORE },	    { SP_STEP_GET, SP_AFTER },
+		{ SP_STEP_MINT_RUN, SP_BEFORE },    { SP_STEP_MINT_RUN, SP_AFTER },
+		{ SP_STEP_RUN, SP_BEFORE },	    { SP_STEP_RUN, SP_AFTER },
+		{ SP_STEP_EXIT, SP_BEFORE },	    { SP_STEP_MINT_UPLOAD, SP_BEFORE },
+		{ SP_STEP_MINT_UPLOAD, SP_AFTER },  { SP_STEP_UPLOAD, SP_BEFORE },
+		{ SP_STEP_UPLOAD, SP_AFTER },
+	};
 
 	for (size_t i = 0; i < SP_COUNT(rows) && !sp_case_failed(t); i++)
 		aborted_at(t, rows[i].step, rows[i].when);

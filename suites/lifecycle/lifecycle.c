@@ -72,13 +72,13 @@ static const struct sp_case_def cases[] = {
 		SP_CASE_HERE,
 		.clause = "L2",
 		.level = SP_MUST,
-		.needs = SP_NEED_CONTROL | SP_NEED_NO_SANDBOX,
+		.needs = SP_NEED_CONTROL | SP_NEED_ENV | SP_NEED_NO_SANDBOX,
 		.faults = LIST("life-abort-leaves"),
 		.requirement = "An abort while a sandbox is being made removes it.",
 		.rationale = "Otherwise nobody knows its id (Render provider, item 20).",
 		.detection =
-			"GATE: stands after the create, before a look and before the "
-			"first command, and aborts there; the back end counts.",
+			"GATE: stands before and after each request of a create with a variable, "
+			"thirteen places, and aborts there; the back end counts.",
 		.run = life_create_aborted_during,
 	},
 	{
