@@ -297,7 +297,7 @@ static const struct sp_case_def cases[] = {
 			"A leading dash, a newline or a quote ends up as an option or as "
 			"shell (field:F01, contract:C134).",
 		.detection =
-			"14 names through write, read, exists, lstat, rename and remove; "
+			"11 names through write, read, exists, lstat, rename and remove; "
 			"a command looks at all of them between the calls.",
 		.run = fs_names_odd,
 	},
@@ -329,7 +329,7 @@ static const struct sp_case_def cases[] = {
 		.rationale =
 			"The same quoting, in other calls (field:F01).",
 		.detection =
-			"14 names through mkdir, write into it, list, rename and remove; a "
+			"11 names through mkdir, write into it, list, rename and remove; a "
 			"command looks at all of them between the calls.",
 		.run = fs_names_folders,
 	},
@@ -360,7 +360,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("fs-list-splits-lines"),
 		.requirement = "list() gives names of any bytes, in their order.",
 		.rationale = "Listings that are split at newlines invent entries.",
-		.detection = "14 names made by a command; each is listed once, with its path.",
+		.detection = "11 names made by a command; each is listed once, with its path.",
 		.run = fs_names_listed,
 	},
 	{
@@ -375,7 +375,7 @@ static const struct sp_case_def cases[] = {
 		.rationale = "Providers map it in some calls only (Render provider, item 34).",
 		.detection =
 			"Written by one, read by the others, \"..\" and \"//\" among "
-			"them, and 14 names at the end.",
+			"them, and 11 names at the end.",
 		.run = fs_paths_workspace,
 	},
 	{

@@ -12,7 +12,6 @@
  * it stands shares a name; what is odd only first, last or alone has one of its own.
  */
 static const char *const odd[] = {
-	"-n",
 	"--help",
 	" lead, trail\n",
 	"\nlead, trail ",
@@ -21,9 +20,7 @@ static const char *const odd[] = {
 	"~",
 	"\"q\"",
 	"...",
-	".hidden",
-	"back\\slash",
-	"a b'$HOME`id`$(id)!!",
+	"a b'$HOME`id`$(id)!!back\\",
 	"a\nb\tc;d|e&amp;%s%n",
 	"\xc3\xa9 e\xcc\x81 \xf0\x9f\x98\x80",
 };

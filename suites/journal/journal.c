@@ -217,7 +217,7 @@ static const struct sp_case_def cases[] = {
 		.faults = LIST("journal-follow-off-by-one"),
 		.requirement = "A follower begins at any byte as well.",
 		.rationale = "See journal.offset.every.",
-		.detection = "Every fifth byte, two of which are inside long characters.",
+		.detection = "Every eighth byte, two of which are inside long characters.",
 		.run = journal_follow_every,
 	},
 	{

@@ -234,20 +234,20 @@ static bool canary_silent(struct scene *s, const char *canary, const char *text,
 				    "the canary, after every operation on \"%s\"", text);
 }
 
-/* Each ends a word, a quote or a line in its own way, touches the canary, and opens the rest again.
+/*
+ * The first sings without quotes and between double ones, the second between single ones and,
+ * by its line's end, where words are kept but lines are not.
  */
 static const char *const hostile[] = {
-	"a;touch %s;b c/d$(x)",
-	"a$(touch %s)b",
-	"a\ntouch %s\nb",
-	"a'$(touch %s)'b",
+	"a;touch %s;b c/d$(touch %s)",
+	"a'$(touch %s)'b\ntouch %s\nc",
 };
 
 static const char *hostile_text(struct sp_case *t, size_t i, const char *canary)
 {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	return sp_case_format(t, hostile[i], canary);
+	return sp_case_format(t, hostile[i], canary, canary);
 #pragma GCC diagnostic pop
 }
 
@@ -284,7 +284,7 @@ void journal_names_hostile_folder(struct sp_case *t)
 		/* Relative, so that the folder's name has no slash of ours in it; the home is the
 		 * commands' folder. */
 		if (strchr(text, '/'))
-			text = "a;touch canary;b c";
+			text = "a;touch canary;b c$(touch canary)";
 		s.dir = sp_case_format(t, "%s/%s", dir, text);
 		s.options.dir = s.dir;
 		SP_REQUIRE(canary_sings(&s, at, text));

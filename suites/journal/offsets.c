@@ -65,10 +65,10 @@ void journal_offset_every(struct sp_case *t)
 	every(t, SP_JOURNAL_POLL, 1);
 }
 
-/* A follower is a process: every fifth byte, two of which are inside long characters. */
+/* A follower is a process: every eighth byte, two of which are inside long characters. */
 void journal_follow_every(struct sp_case *t)
 {
-	every(t, SP_JOURNAL_FOLLOW, 5);
+	every(t, SP_JOURNAL_FOLLOW, 8);
 }
 
 /* One reader takes `first` lines; another goes on where it stopped. */
