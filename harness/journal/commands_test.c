@@ -4,6 +4,8 @@
 
 #include <criterion/criterion.h>
 
+#include <string.h>
+
 #include <base/cleanup.h>
 
 #define DIR "'/tmp/tanstack-runs'"
@@ -29,6 +31,9 @@ Test(journal_commands, vectors)
 		/* The peer's form with our bound in it. */
 		{ sp_journal_compose_poll(&words, 41, 100),
 		  "tail -c +42 " JOURNAL " 2>/dev/null | head -c 100 | base64" },
+		{ sp_journal_compose_both(strdup("look"), strdup("read"), false), "look && read" },
+		{ sp_journal_compose_both(strdup("look"), strdup("read"), true),
+		  "look && echo . && read" },
 		{ sp_journal_compose_probe(&words, 4096), "tail -c -4096 " JOURNAL " 2>/dev/null | "
 										   "base64" },
 		{ sp_journal_compose_search(&words, NONCE, 67108864),

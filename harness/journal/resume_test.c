@@ -71,6 +71,33 @@ Test(journal_resume, every_position)
 	fixture_close(&f);
 }
 
+/* A finished journal that fits into one read is looked at and read by one command. */
+Test(journal_resume, costs_one_command)
+{
+	struct fixture f;
+	size_t len;
+	char *text SP_FREE = small_journal(&len);
+	enum sp_journal_state state;
+	struct sp_error err = SP_ERROR_INIT;
+	int code;
+
+	fixture_open(&f, NULL);
+	fixture_write(&f, RUN, text, len);
+	for (size_t from = 0; from < 4; from++) {
+		f.own.execs = 0;
+		check_from(&f, text, len, from, SP_JOURNAL_POLL);
+		cr_expect_eq(f.own.execs, 1, "from byte %zu: 1 command expected, got %d", from,
+			     f.own.execs);
+	}
+	f.own.execs = 0;
+	cr_expect(!f.journal.ops->probe(f.journal.self, &f.sandbox, RUN, &f.options, &state, &code,
+					&err) &&
+			  state == SP_JOURNAL_FINISHED,
+		  "%s", err.message);
+	cr_expect_eq(f.own.execs, 1, "a probe: 1 command expected, got %d", f.own.execs);
+	fixture_close(&f);
+}
+
 static void no_look(struct sp_journal_steps *steps)
 {
 	steps->look_first = false;

@@ -313,6 +313,36 @@ Test(token, who_is_not_ready_is_not_awaited_as_ready)
 	SAYS_NO(t, sp_token_await(&token), "the probe t runs");
 }
 
+/* ---- place.h ---- */
+
+Test(place, what_is_in_stock_needs_no_command)
+{
+	static const struct sp_place_options options = {
+		.stock = SP_STOCK_FIFO("go") SP_STOCK_TOKEN("t") SP_STOCK_ANSWERER("a"),
+		.in_memory = true,
+	};
+	struct sp_case *t CASE = case_new();
+	struct sp_place place SP_PLACE = SP_PLACE_INIT;
+	struct sp_answerer answerer;
+	struct sp_token token;
+	struct sp_fifo fifo;
+
+	SAYS_YES(t, sp_place_open_with(t, &t->sandbox, "p", &options, &place));
+	cr_expect(!strncmp(place.dir, "/dev/shm/", 9) || access("/dev/shm", W_OK), "%s", place.dir);
+	cr_expect_eq(t->execs, 1, "%u commands for the place", t->execs);
+	SAYS_YES(t, sp_fifo_make(&place, "go", &fifo));
+	SAYS_YES(t, sp_token_make(&place, "t", &token));
+	SAYS_YES(t, sp_answerer_make(&place, "a", &answerer));
+	cr_expect_eq(t->execs, 1, "%u commands, and all of it was in stock", t->execs);
+	SAYS_YES(t, sp_sh_ok(t, &t->sandbox,
+			     "cd %s && [ -p go ] && [ -p t.token ] && [ -p t.ready ] && "
+			     "[ -p a.ask ] && [ -p a.tell ]",
+			     place.dir));
+	/* Names that only end like one in stock are made. */
+	SAYS_YES(t, sp_fifo_make(&place, "o", &fifo));
+	SAYS_YES(t, sp_sh_ok(t, &t->sandbox, "[ -p %s/o ]", place.dir));
+}
+
 /* ---- fifo.h ---- */
 
 Test(fifo, lines_go_both_ways)
