@@ -206,7 +206,8 @@ Test(secrets, are_found_where_they_are)
 {
 	static const char value[] = "0123456789abcdefghijklmnopqrstuv";
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-	const char *plain[] = {fake.api_key, fake.control_token, "connecttoken0123456789", "Bearer x", value};
+	const char *plain[] = {fake.api_key, fake.control_token, "connecttoken0123456789",
+				       "Bearer x", value};
 
 	memcpy(values[n_values++], value, sizeof(value));
 	cr_expect_null(found("nothing of it", 13));

@@ -186,7 +186,7 @@ static const struct {
 	const char *profile;
 	unsigned sandboxes, requests;
 } costs[] = {
-    {"full", 150, 3000},
+    {"full", 140, 3800},
     {"live-core", 25, 500},
 };
 
