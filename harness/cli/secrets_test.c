@@ -82,7 +82,12 @@ static size_t n_values;
 static const char *found(const void *data, size_t len)
 {
 	static const char *const starts[] = {
-	    "Bearer ", "connecttoken", "Y29ubmVjdHRva2Vu", "Nvbm5lY3R0b2tlb", "jb25uZWN0dG9rZW", "636f6e6e656374746f6b656e",
+	    "Bearer ",
+	    "connecttoken",
+	    "Y29ubmVjdHRva2Vu",
+	    "Nvbm5lY3R0b2tlb",
+	    "jb25uZWN0dG9rZW",
+	    "636f6e6e656374746f6b656e",
 	};
 
 	if (sp_redact_find(fake.api_key, data, len))
