@@ -78,7 +78,7 @@ TestSuite(secrets, .init = open_server, .fini = close_server);
 static char values[64][VALUE_LEN + 1];
 static size_t n_values;
 
-/* What of the secrets stands there, or NULL: the key, a token of either end, a value, in any form. */
+/* Which secret stands there, in any form, or NULL: the key, a token, the value of a variable. */
 static const char *found(const void *data, size_t len)
 {
 	static const char *const starts[] = {
