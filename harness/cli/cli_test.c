@@ -137,6 +137,19 @@ static const struct {
 	  "this bills: the profile live-core takes about 25 sandboxes" },
 	{ { "list", "--case", "kill.no-such-case" }, 2, "kill.no-such-case", NULL },
 	{ { "list", "--faults" }, 0, NULL, "" },
+	{ { "list", "--faults", "--json" }, 0, NULL, "\"seam\": \"render-step\"" },
+	{ { "prove", "--defect", "store-zero-is-absent", "--no-control" }, 0, NULL,
+	  "1 of 1 modelled defects caught without control" },
+	{ { "prove", "--full", "--defect", "store-zero-is-absent" }, 0, NULL,
+	  "1 of 1 modelled defects caught" },
+	{ { "show", "kill-unknown-is-everybody" }, 0, NULL, "can reach outside its sandbox" },
+	{ { "show", "exec", "fs" }, 2, "one argument too many", NULL },
+	{ { "serve" }, 2, "--provider", NULL },
+	{ { "serve", "--provider", "local", "--listen", "localhost:1" }, 2, "127.0.0.1:PORT", NULL },
+	{ { "serve", "--provider", "local", "--listen", "127.0.0.1:70000" }, 2, "65535", NULL },
+	{ { "serve", "--provider", "local", "--listen", "unix:/nonexistent/s" }, 3,
+	  "cannot listen at /nonexistent/s", NULL },
+	{ { "baseline" }, 2, "baseline update RESULTS", NULL },
 	{ { "show" }, 2, "name a case", NULL },
 	{ { "show", "kill" }, 0, NULL, "kill:K1  MUST" },
 	{ { "show", "no-such-thing" }, 2, "no case, clause, suite or fault", NULL },
@@ -311,6 +324,18 @@ static const struct {
 	{ "\"$0\" run --provider local:poll --defect cwd-default-lost --case exec.cwd.default "
 	  ">/dev/null; \"$0\" run --last-failed",
 	  "provider local:poll  1 case", 0 },
+	/* A fault that can reach outside is a named skip where nothing holds it, in every report. */
+	{ "SANDPROOF_FAKE=plain \"$0\" run --provider bash --defect kill-unknown-is-everybody "
+	  "--report junit=\"$1/d.xml\"; code=$?; "
+	  "grep -q '<skipped message=\"the fault kill-unknown-is-everybody can reach' "
+	  "\"$1/d.xml\" || exit 9; exit $code",
+	  "mount namespaces of their own", 4 },
+	/* A proof has no case: each report says so, on its own page or beside it. */
+	{ "\"$0\" prove --defect store-zero-is-absent --results \"$1/p\" >/dev/null && "
+	  "\"$0\" report clauses \"$1/p\"",
+	  "with 1 of 1 faults caught", 0 },
+	{ "\"$0\" report junit=/dev/null \"$1/p\"", "junit has no case to show", 0 },
+	{ "\"$0\" report html=- \"$1/p\"", "1 of 1 faults caught</h1>", 0 },
 	/* TAP has standard output for itself, to the last line. */
 	{ "\"$0\"" ONE_CASE " --report tap=- 2>\"$1/talk\"; code=$?; tail -1 \"$1/talk\" | "
 	  "grep -q '^1 passed' || exit 9; exit $code",

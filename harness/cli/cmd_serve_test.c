@@ -285,6 +285,11 @@ Test(serve, a_socket_is_as_good_as_a_pipe)
 	result = RUN("--provider", spec, "--suite", "lifecycle");
 	cr_expect(result.code == 0 && strstr(result.out, "1 job"), "%s", result.out);
 	sp_run_result_done(&result);
+	/* It ends by the signal, and the socket with it. */
+	sp_child_signal(&server, SIGTERM);
+	cr_expect_eq(sp_child_wait(&server, NULL, &err), 0, "%s", err.message);
+	cr_expect_eq(server.code, 128 + SIGTERM, "it ended with %d", server.code);
+	cr_expect(access(at + strlen("unix:"), F_OK), "%s is still there", at);
 	sp_child_done(&server);
 }
 

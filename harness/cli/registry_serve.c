@@ -4,10 +4,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +18,7 @@
 #include <base/cleanup.h>
 #include <cli/options.h>
 #include <providers/driver/serve.h>
+#include <runner/coverage.h>
 
 /* What one connection offers; each has instances of its own. */
 struct offered {
@@ -29,6 +32,8 @@ struct server {
 	const struct cli_serve_driver_options *options;
 	/* Opening and closing look at the registry's lists. */
 	pthread_mutex_t lock;
+	/* Tells of the signals that end a listening server, else -1; open until the process ends. */
+	int signals;
 };
 
 struct connection {
@@ -162,7 +167,54 @@ static int listen_tcp(const char *text, struct sp_error *err)
 	return SP_TAKE_FD(fd);
 }
 
-static int accept_all(struct server *server, int listener, struct sp_error *err)
+/* A descriptor that tells of the signals that end a server; made before there is a thread. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/*
+ * Ends this process by the signal that came, as if nobody had waited for it, but for the socket,
+ * which would stay. Connections may be in the middle of anything, so nothing is freed.
+ */
+static void end_by_signal(int signals, const char *path)
+{
+	struct signalfd_siginfo info;
+	const struct sp_run_options none = {.jobs = 0};
+	sigset_t set;
+
+	if (read(signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (path)
+		unlink(path);
+	sp_coverage_dump(&none);
+	signal((int)info.ssi_signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, (int)info.ssi_signo);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise((int)info.ssi_signo);
+}
+
+/* Waits for a connection, or for the signal after which it does not return. */
+static void await_connection(int listener, int signals, const char *path)
+{
+	struct pollfd fds[] = {{.fd = listener, .events = POLLIN},
+			       {.fd = signals, .events = POLLIN}};
+
+	while (poll(fds, SP_COUNT(fds), -1) < 0 && errno == EINTR)
+		;
+	if (fds[1].revents)
+		end_by_signal(signals, path);
+}
+
+static int accept_all(struct server *server, int listener, const char *path, struct sp_error *err)
 {
 	for (;;) {
 		struct connection *connection = malloc(sizeof(*connection));
@@ -170,6 +222,7 @@ static int accept_all(struct server *server, int listener, struct sp_error *err)
 
 		if (!connection)
 			return sp_error_set(err, SP_INTERNAL, "out of memory");
+		await_connection(listener, server->signals, path);
 		connection->server = server;
 		connection->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (connection->fd < 0) {
@@ -197,7 +250,7 @@ static int serve_listener(struct server *server, struct sp_error *err)
 	if (listener < 0)
 		return err->code;
 	fflush(stdout);
-	rc = accept_all(server, listener, err);
+	rc = accept_all(server, listener, is_unix ? text + 5 : NULL, err);
 	if (is_unix)
 		unlink(text + 5);
 	return rc;
@@ -212,10 +265,16 @@ int cli_serve_driver(const struct cli_serve_driver_options *options, struct sp_e
 	    .settings = options->settings,
 	    .shared_folder = getenv("SANDPROOF_SHARED"),
 	};
-	struct server server = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct server server = {
+	    .options = options,
+	    .lock = PTHREAD_MUTEX_INITIALIZER,
+	    .signals = -1,
+	};
 	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
+	if (options->listen)
+		server.signals = open_signals();
 	server.registry = cli_registry_new(&registry);
 	if (!server.registry)
 		return sp_error_set(err, SP_INTERNAL, "out of memory");
