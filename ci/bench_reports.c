@@ -191,10 +191,9 @@ static double metric(struct browser *b, const char *name)
 static void print_opening(const char *page)
 {
 	static const char script[] =
-	    "new Promise(r=>requestAnimationFrame(()=>setTimeout(()=>{const "
-	    "n=performance.getEntriesByType("
-	    "'navigation')[0],p=performance.getEntriesByType('paint')[0];r(n.loadEventEnd+' '+"
-	    "(p?p.startTime:0))},50)))";
+	    "new Promise(r=>new PerformanceObserver(l=>r(performance.getEntriesByType("
+	    "'navigation')[0].loadEventEnd+' '+l.getEntries()[0].startTime))"
+	    ".observe({type:'paint',buffered:true}))";
 	double load = 1e9, paint = 1e9, cpu = 0;
 	struct browser b;
 	struct sp_error err = SP_ERROR_INIT;
