@@ -145,7 +145,8 @@ static const struct {
 	{ { "show", "kill-unknown-is-everybody" }, 0, NULL, "can reach outside its sandbox" },
 	{ { "show", "exec", "fs" }, 2, "one argument too many", NULL },
 	{ { "serve" }, 2, "--provider", NULL },
-	{ { "serve", "--provider", "local", "--listen", "localhost:1" }, 2, "127.0.0.1:PORT", NULL },
+	{ { "serve", "--provider", "local", "--listen", "localhost:1" }, 2,
+	  "127.0.0.1:PORT", NULL },
 	{ { "serve", "--provider", "local", "--listen", "127.0.0.1:70000" }, 2, "65535", NULL },
 	{ { "serve", "--provider", "local", "--listen", "unix:/nonexistent/s" }, 3,
 	  "cannot listen at /nonexistent/s", NULL },
@@ -324,7 +325,7 @@ static const struct {
 	{ "\"$0\" run --provider local:poll --defect cwd-default-lost --case exec.cwd.default "
 	  ">/dev/null; \"$0\" run --last-failed",
 	  "provider local:poll  1 case", 0 },
-	/* A fault that can reach outside is a named skip where nothing holds it, in every report. */
+	/* A fault that can reach outside is a named skip where nothing holds it. */
 	{ "SANDPROOF_FAKE=plain \"$0\" run --provider bash --defect kill-unknown-is-everybody "
 	  "--report junit=\"$1/d.xml\"; code=$?; "
 	  "grep -q '<skipped message=\"the fault kill-unknown-is-everybody can reach' "

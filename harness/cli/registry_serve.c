@@ -32,7 +32,7 @@ struct server {
 	const struct cli_serve_driver_options *options;
 	/* Opening and closing look at the registry's lists. */
 	pthread_mutex_t lock;
-	/* Tells of the signals that end a listening server, else -1; open until the process ends. */
+	/* Tells of the signals that end a listening server, else -1. */
 	int signals;
 };
 

@@ -207,6 +207,19 @@ Test(results, a_file_that_was_cut_off_is_read_as_far_as_it_goes)
 	"\"leaks\":0,\"xfailed\":0,\"xpassed\":0,\"exit_code\":0,\"duration_ms\":0,"               \
 	"\"commands\":0,\"interrupted\":false}\n"
 
+/* A case with members that may be of any kind. */
+#define CASE_LINE(verdict, duration, tags, expected)						   \
+	"{\"type\":\"case\",\"id\":\"kill.a\",\"suite\":\"kill\","				   \
+	"\"subject\":\"bash\",\"clause\":\"K1\",\"level\":\"MUST\","				   \
+	"\"verdict\":\"" verdict "\",\"message\":\"m\",\"duration_ms\":" duration ","		   \
+	"\"start\":0,\"worker\":0,\"attempt\":1,\"file\":\"\",\"line\":0,"			   \
+	"\"tags\":" tags ",\"expected\":" expected "}\n"
+#define RUN_HEAD_OF(seed, jobs)									   \
+	"{\"type\":\"run\",\"schema_version\":1,\"program_version\":\"0\","			   \
+	"\"suite_version\":\"1\",\"requirements_sha256\":\"\",\"subjects\":\"\","		   \
+	"\"capabilities\":null,\"host\":\"\",\"seed\":" seed ","				   \
+	"\"start\":0,\"jobs\":" jobs "}\n"
+
 static const struct {
 	const char *text;
 	/* NULL: accepted. */
@@ -238,6 +251,29 @@ static const struct {
     {"{\"type\":\"run\",\"schema_version\":2}\n", "line 1: schema_version 2"},
     {RUN_LINE END_LINE "{\"type\":\"run\",\"schema_version\":3}\n", "line 3: schema_version 3"},
     {"{\"type\":\"run\",\"schema_version\":1}\n", "\"program_version\" is missing"},
+    {RUN_LINE CASE_LINE("pass", "1", "[\"quick\"]", "\"x\""), NULL},
+    {RUN_LINE CASE_LINE("past", "1", "[]", "\"x\""), "line 2: \"verdict\" is not a verdict"},
+    {RUN_LINE CASE_LINE("pass", "\"1\"", "[]", "\"x\""), "\"duration_ms\" is not an integer"},
+    {RUN_LINE CASE_LINE("pass", "1.5", "[]", "\"x\""), "\"duration_ms\" is not an integer"},
+    {RUN_LINE CASE_LINE("pass", "1", "\"quick\"", "\"x\""), "\"tags\" is not an array"},
+    {RUN_LINE CASE_LINE("pass", "1", "[1]", "\"x\""), "\"tags\" holds something else"},
+    {RUN_LINE CASE_LINE("fail", "1", "[]", "7"), "\"expected\" is not a string"},
+    {RUN_LINE CASE_LINE("pass", "99999999999999999999", "[]", "\"x\""), "line 2"},
+    {RUN_HEAD_OF("\"x\"", "1"), "\"seed\" is not a string of digits"},
+    {RUN_HEAD_OF("7", "1"), "\"seed\" is not a string of digits"},
+    {RUN_HEAD_OF("\"99999999999999999999\"", "1"), "\"seed\" is not a string of digits"},
+    {RUN_HEAD_OF("\"7\"", "4294967296"), "\"jobs\" is out of range"},
+    {RUN_HEAD_OF("\"7\"", "-1"), "\"jobs\" is out of range"},
+    {RUN_LINE "{\"type\":\"end\",\"passed\":0,\"failed\":0,\"skipped\":0,\"warned\":0,"
+	      "\"errors\":0,\"leaks\":0,\"xfailed\":0,\"xpassed\":0,\"exit_code\":0,"
+	      "\"duration_ms\":0,\"commands\":0,\"interrupted\":0}\n",
+     "\"interrupted\" is not true or false"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"\\ud800\",\"kind\":\"file\",\"message\":\"\"}\n",
+     "line 2: not acceptable JSON at byte 21: a lone surrogate"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"\xff\",\"kind\":\"file\",\"message\":\"\"}\n",
+     "not valid UTF-8"},
+    {RUN_LINE "{\"type\":\"leak\",\"id\":\"\x01\",\"kind\":\"file\",\"message\":\"\"}\n",
+     "line 2: not acceptable JSON"},
 };
 
 Test(results, lines_that_are_not_ours_are_refused_by_number)
@@ -259,6 +295,42 @@ Test(results, lines_that_are_not_ours_are_refused_by_number)
 				  err.message);
 		else
 			sp_results_done(&r);
+	}
+	drop_place(&place);
+}
+
+/* A run that was cut off is counted from its cases, each verdict under its own name. */
+static const struct {
+	const char *line;
+	size_t offset;
+} counted[] = {
+    {CASE_LINE("pass", "1", "[]", "\"x\""), offsetof(struct sp_result_end, passed)},
+    {CASE_LINE("fail", "1", "[]", "\"x\""), offsetof(struct sp_result_end, failed)},
+    {CASE_LINE("warn", "1", "[]", "\"x\""), offsetof(struct sp_result_end, warned)},
+    {CASE_LINE("skip", "1", "[]", "\"x\""), offsetof(struct sp_result_end, skipped)},
+    {CASE_LINE("xfail", "1", "[]", "\"x\""), offsetof(struct sp_result_end, xfailed)},
+    {CASE_LINE("xpass", "1", "[]", "\"x\""), offsetof(struct sp_result_end, xpassed)},
+    {CASE_LINE("error", "1", "[]", "\"x\""), offsetof(struct sp_result_end, errors)},
+};
+
+Test(results, what_was_cut_off_is_counted_from_its_cases)
+{
+	struct place place = make_place();
+
+	for (size_t i = 0; i < SP_COUNT(counted); i++) {
+		struct sp_results r = {.complete = false};
+		struct sp_error err = SP_ERROR_INIT;
+		char *text SP_FREE = NULL;
+		size_t sum, n;
+
+		cr_assert_geq(asprintf(&text, "%s%s", RUN_LINE, counted[i].line), 0);
+		cr_assert_eq(sp_write_file(place.path, text, strlen(text), 0600, NULL), 0);
+		cr_assert_eq(sp_results_read(place.path, &r, &err), 0, "%s", err.message);
+		memcpy(&n, (char *)&r.end + counted[i].offset, sizeof(n));
+		sum = r.end.passed + r.end.failed + r.end.warned + r.end.skipped + r.end.xfailed +
+		      r.end.xpassed + r.end.errors;
+		cr_expect(n == 1 && sum == 1, "row %zu: %zu under its name, %zu in all", i, n, sum);
+		sp_results_done(&r);
 	}
 	drop_place(&place);
 }
