@@ -16,11 +16,10 @@
 #include "registry_impl.h"
 
 /*
- * Against our own references a grace has to be long enough for a shell on a busy machine to hear
- * its signal, no longer: cases prove the order, never the length, and those that outlast it are
- * few.
+ * Against our own references a grace has to be long enough for a shell to hear its signal, no
+ * longer: cases prove the order, never the length. On a busy machine it is stretched as limits are.
  */
-#define OWN_GRACE_MS 200
+#define OWN_GRACE_MS 50
 /* So is a bound: more than any pipe on the way holds is enough. */
 #define OWN_UNREAD_BOUND (1 << 20)
 /* A sandbox of the fake is there within a few milliseconds. */
