@@ -20,11 +20,13 @@ static void add_names(struct sp_buf *buf, const char *words, size_t max)
 
 	for (; *words; n++) {
 		size_t len = strcspn(words, " ");
-		char *word SP_FREE = strndup(words, len);
+		struct sp_buf word SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
 
-		if (n < max && word) {
+		if (n < max) {
+			sp_buf_add(&word, words, len);
 			sp_buf_adds(buf, n ? "<br><code>" : "<code>");
-			sp_html_text(buf, word);
+			sp_html_text(buf, sp_buf_str(&word));
+			sp_buf_inherit(buf, &word);
 			sp_buf_adds(buf, "</code>");
 		}
 		words += len;

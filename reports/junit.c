@@ -180,8 +180,12 @@ static bool take_name(struct writer *w, const char *classname, const char *name)
 {
 	uint64_t h = add_hash(add_hash(UINT64_C(0xcbf29ce484222325), classname), name);
 
-	/* Without memory uniqueness is given up rather than the report. */
-	return !grow_names(&w->names) || put_hash(&w->names, h ? h : 1);
+	/* Of two equal names a consumer drops one: without memory for them the report is lost. */
+	if (!grow_names(&w->names)) {
+		w->lost = true;
+		return true;
+	}
+	return put_hash(&w->names, h ? h : 1);
 }
 
 /*
