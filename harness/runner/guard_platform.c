@@ -6,6 +6,8 @@
 
 #include <base/cleanup.h>
 
+#include "making.h"
+
 #define SHOWN_CEILING (64 * 1024)
 
 static const char *reason(int rc, const struct sp_error *err)
@@ -91,6 +93,8 @@ static int raw_snapshot(void *self, const char *id, const char *name, enum sp_sn
 	struct sp_guarded_platform *w = self;
 	struct sp_platform in = w->inner;
 	char row[SP_LEDGER_ROW];
+	struct sp_shared *making SP_CLEANUP(sp_making_end) =
+		sp_making_begin(w->guard->options.shared, w->guard->options.outlives);
 	int rc = sp_guard_snapshot_begins(w->guard, &in, id, name, row, cancel, err);
 
 	if (rc)

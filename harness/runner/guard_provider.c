@@ -11,6 +11,8 @@
 #include <base/files.h>
 #include <runner/runner.h>
 
+#include "making.h"
+
 #define SHOWN_CEILING (64 * 1024)
 
 /* What a call answered, for the dialogue. */
@@ -366,6 +368,8 @@ static int sandbox_snapshot(void *self, const char *label, struct sp_snapshot_re
 	struct sp_sandbox in = w->inner;
 	const char *known = in.ops->id ? in.ops->id(in.self) : NULL;
 	char *id SP_FREE = known ? strdup(known) : NULL, row[SP_LEDGER_ROW];
+	struct sp_shared *making SP_CLEANUP(sp_making_end) =
+		sp_making_begin(guard->options.shared, guard->options.outlives);
 	int rc = sp_guard_snapshot_begins(guard, &w->platform, id, label, row, cancel, err);
 
 	if (rc)
@@ -401,6 +405,8 @@ static int sandbox_fork(void *self, struct sp_sandbox *ret_sandbox, struct sp_ca
 	struct sp_sandbox in = w->inner;
 	struct sp_sandbox made = SP_SANDBOX_INIT;
 	char row[SP_LEDGER_ROW];
+	struct sp_shared *making SP_CLEANUP(sp_making_end) =
+		sp_making_begin(guard->options.shared, guard->options.outlives);
 	int rc;
 
 	sp_ledger_intent(guard->options.ledger, guard->workspace, 0, row);
@@ -564,6 +570,8 @@ static int make(struct guarded_provider *w, const char *name, const char *snapsh
 	struct sp_sandbox made = SP_SANDBOX_INIT;
 	struct sp_create_options own;
 	char row[SP_LEDGER_ROW];
+	struct sp_shared *making SP_CLEANUP(sp_making_end) =
+		sp_making_begin(guard->options.shared, guard->options.outlives);
 	int rc;
 
 	if (options && guard->options.outlives && !options->lifetime_s) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole run: what has to be there before the supervisor, and what is to be done after it. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,21 @@ static void close_run(struct run *run)
 	sp_workdir_remove(&run->workdir);
 }
 
+/*
+ * From before the first file is made until the last is removed only the supervisor hears of an
+ * interrupt; one that comes earlier waits for it.
+ */
+static void hold_interrupts(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
 int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret_end,
 		 struct sp_error *err)
 {
@@ -133,10 +149,13 @@ int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret
 	struct sp_error own = SP_ERROR_INIT;
 	bool interrupted = false;
 	uint64_t commands = 0;
+	sigset_t signals;
 	int rc, code;
 
 	err = err ? err : &own;
+	hold_interrupts(&signals);
 	if (sp_tally_open(options, worker_count(options), &run.tally, err)) {
+		sigprocmask(SIG_SETMASK, &signals, NULL);
 		memset(ret_end, 0, sizeof(*ret_end));
 		return ret_end->exit_code = SP_EXIT_HARNESS;
 	}
@@ -159,5 +178,6 @@ int sp_run_cases(const struct sp_run_options *options, struct sp_result_end *ret
 		commands = options->commands(options->opener);
 	close_run(&run);
 	code = sp_tally_close(run.tally, rc, interrupted, commands, ret_end, err);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	return code;
 }

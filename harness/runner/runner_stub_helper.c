@@ -25,6 +25,7 @@
 static const char *state_dir;
 static bool with_control;
 static bool open_fails;
+static bool prepare_is_interrupted;
 
 static void state_path(char *path, size_t size, const char *prefix, const char *name)
 {
@@ -77,6 +78,19 @@ static void hang(void)
 {
 	for (;;)
 		pause();
+}
+
+/* Until TERM was delivered, however early it comes. */
+static void await_term(void)
+{
+	sigset_t term, before;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &before);
+	put("creating", "", "");
+	sigsuspend(&before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- sandbox ---- */
@@ -204,6 +218,8 @@ static int provider_create(void *self, const struct sp_create_options *options,
 	sandbox->provider = self;
 	put("sbx-", sandbox->id, "");
 	put("made-", sandbox->id, "");
+	if (there("create-waits", ""))
+		await_term();
 	*ret_sandbox = (struct sp_sandbox){ &sandbox_ops, sandbox };
 	return 0;
 }
@@ -411,6 +427,17 @@ static void case_hang_unremovable(struct sp_case *t)
 {
 	put("unremovable", "", "");
 	case_hang_with_sandbox(t);
+}
+
+static void case_hang_create(struct sp_case *t)
+{
+	struct sp_create_options options = SP_CREATE_OPTIONS_INIT;
+	struct sp_sandbox made = SP_SANDBOX_INIT;
+
+	put("create-waits", "", "");
+	SP_CHECK_OK(t, sp_provider_create(sp_case_provider(t), &options, &made, NULL), NULL,
+		    "it is answered in the end");
+	hang();
 }
 
 static void case_hang_inside(struct sp_case *t)
@@ -755,6 +782,7 @@ static const struct sp_case_def cases[] = {
 	CASE("stub.hang.with-sandbox", case_hang_with_sandbox, .needs = SP_NEED_FRESH),
 	CASE("stub.hang.inside", case_hang_inside, .level = SP_MUST),
 	CASE("stub.hang.unremovable", case_hang_unremovable, .needs = SP_NEED_FRESH),
+	CASE("stub.hang.create", case_hang_create, .needs = SP_NEED_NO_SANDBOX),
 	CASE("stub.hang.orphan", case_hang_with_orphan, .needs = SP_NEED_NO_SANDBOX),
 	CASE("stub.hang.pending", case_pending, .level = SP_MUST),
 	CASE("stub.peer.talks", case_peer, .needs = SP_NEED_PEER),
@@ -848,6 +876,8 @@ static int prepare(void *opener, struct sp_error *err)
 {
 	(void)opener, (void)err;
 	put("prepared", "", "1");
+	if (prepare_is_interrupted)
+		kill(getpid(), SIGINT);
 	return 0;
 }
 
@@ -869,6 +899,10 @@ static bool take_flag(struct arguments *a, const char *word)
 		with_control = true;
 	else if (!strcmp(word, "--no-open"))
 		open_fails = true;
+	else if (!strcmp(word, "--outlives"))
+		a->options.outlives = true;
+	else if (!strcmp(word, "--interrupt-prepare"))
+		prepare_is_interrupted = true;
 	else if (!strcmp(word, "--fail-fast"))
 		a->options.fail_fast = true;
 	else if (!strcmp(word, "--fail-on-skip"))

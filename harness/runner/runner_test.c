@@ -636,6 +636,37 @@ static void await_file(const struct run *run, const char *name)
 		poll(NULL, 0, 1);
 }
 
+/* What is being made then is known only when the call is answered. */
+Test(runner, an_interrupt_in_a_create_leaves_nothing, .timeout = 120)
+{
+	struct run run = open_run();
+	int code;
+
+	start(&run, "--outlives --deadline 600000 --case stub.hang.create");
+	await_line(&run, "case stub.hang.create\n");
+	await_file(&run, "creating");
+	kill(run.child.pid, SIGINT);
+	code = finish(&run);
+	cr_expect_eq(code, 130, "exit %d", code);
+	expect_clean(&run, "a create");
+	close_run(&run);
+}
+
+/* Before any worker is there. */
+Test(runner, an_interrupt_while_the_back_end_starts_leaves_nothing, .timeout = 120)
+{
+	struct run run = open_run();
+	int code;
+
+	start(&run, "--interrupt-prepare --case stub.verdict.pass");
+	code = finish(&run);
+	cr_expect_eq(code, 130, "exit %d", code);
+	cr_expect(run.have_results && run.results.complete && run.results.end.interrupted);
+	cr_expect_eq(entries(run.state, "finished"), 1, "the back end is ended");
+	expect_clean(&run, "a start");
+	close_run(&run);
+}
+
 Test(runner, a_second_interrupt_skips_the_clean_up_and_keeps_the_ledger)
 {
 	struct run run = open_run();

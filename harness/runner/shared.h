@@ -24,6 +24,8 @@ struct sp_shared {
 	atomic_int in_call;
 	/* Those of them that are inside a plugin. */
 	atomic_int in_plugin;
+	/* Those of them that make what outlives the run; see making.h. */
+	atomic_int making;
 	/*
 	 * Static name of the call that was entered last. Valid in both processes, since
 	 * neither executes another program.

@@ -27,6 +27,8 @@
 #define DEADLINE_LOCAL_MS 10000
 #define DEADLINE_LIVE_MS 180000
 #define GRACE_MS 2000
+/* A service may need that long to answer a create that an interrupt found under way. */
+#define MAKE_LIMIT_MS 30000
 /* To remove everything and end; the same when somebody waits for the end, and nothing bills. */
 #define QUIT_MS 20000
 #define INTERRUPTED_MS 8000
@@ -872,11 +874,15 @@ static void reap_orphans(struct sp_supervisor *s)
 static void stop_worker(struct sp_supervisor *s, struct sp_slot *slot)
 {
 	const struct sp_run_options *run = s->options.run;
+	uint64_t patience = run->grace_ms ? run->grace_ms : GRACE_MS;
 
+	/* It ends by itself after that, and whoever does not want to wait interrupts again. */
+	if (slot->interrupted && atomic_load(&slot->shared->making) && patience < MAKE_LIMIT_MS)
+		patience = MAKE_LIMIT_MS;
 	slot->stopped_in = slot->state;
 	slot->state = SP_SLOT_TERMED;
 	slot->slow_at = 0;
-	slot->deadline = sp_deadline_ms(run->grace_ms ? run->grace_ms : GRACE_MS);
+	slot->deadline = sp_deadline_ms(patience);
 	sp_slot_signal(slot, SIGTERM);
 }
 

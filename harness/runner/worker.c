@@ -16,6 +16,7 @@
 #include <base/clock.h>
 
 #include "coverage.h"
+#include "making.h"
 #include "nursery.h"
 #include "procs.h"
 
@@ -378,6 +379,7 @@ int sp_worker_main(const struct sp_worker_options *options)
 		return SP_EXIT_HARNESS;
 	/* After the nursery, whose processes end in their own way; before leaks are looked for. */
 	sp_coverage_watch(options->run);
+	sp_making_watch(options->shared);
 	if (!set_up(w))
 		return SP_EXIT_HARNESS;
 	for (;;) {
