@@ -455,9 +455,12 @@ static int make_hardlink(struct fake_unpack *unpack, const char *leaf, fake_plac
 		fd = next < 0 ? -1 : next;
 		rc = next < 0 ? next : 0;
 	}
-	if (rc || !is_good_part(part, strlen(part)))
-		return rc ? rc : -EPERM;
-	return REPLACING(unpack, leaf, linkat(fd, part, unpack->folder->fd, leaf, 0));
+	if (!rc && !is_good_part(part, strlen(part)))
+		rc = -EPERM;
+	if (!rc)
+		rc = REPLACING(unpack, leaf, linkat(fd, part, unpack->folder->fd, leaf, 0));
+	/* A name for what was never extracted is the archive's fault. */
+	return rc == -ENOENT ? -EBADMSG : rc;
 }
 
 static bool is_socket(const struct fake_unpack *unpack)

@@ -130,6 +130,7 @@ Test(archive, hostile)
 		  { { "there/victim", S_IFREG | 0644, "evil", false } },
 		  1 },
 		{ "another name for it", { { "x", S_IFREG | 0644, "../victim", true } }, 1 },
+		{ "another name for nothing", { { "x", S_IFREG | 0644, "nothing", true } }, 1 },
 		{ "another name by a link", { { "x", S_IFREG | 0644, "there/victim", true } }, 1 },
 	};
 	struct server server = server_start('C', NULL);

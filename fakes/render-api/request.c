@@ -299,6 +299,10 @@ static void on_headers(struct request *request, const char *method, const char *
 	request->route = route_find(request, method, path, &wrong_method);
 	if (!request->method || !request->target)
 		request_answer_drop(request);
+	/* Decoded it would end the text before its end. */
+	else if (strstr(request->target, "%00"))
+		request_answer_error(request, MHD_HTTP_BAD_REQUEST, NULL,
+				     "the address holds an encoded NUL");
 	else if (wrong_method)
 		request_answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL,
 				     "method not allowed");

@@ -204,6 +204,9 @@ static const struct row rows[] = {
      NULL, 400, "path"},
     {"mint for a folder's slash", "POST", "/v1/sandboxes/{s}/files/download/token?path=/a/", OWN,
      NULL, 400, "path"},
+    {"mint for a path with a NUL", "POST", "/v1/sandboxes/{s}/files/upload/token?path=a%00b", OWN,
+     NULL, 400, "NUL"},
+    {"a NUL in the path of a route", "GET", "/v1/sandboxes/{s}%00x", OWN, NULL, 400, "NUL"},
     {"mint for bytes that are no text", "POST", "/v1/sandboxes/{s}/files/download/token?path=%ff",
      OWN, NULL, 400, "path"},
 
