@@ -442,6 +442,48 @@ static int quotes_set(struct fault_sandbox *sandbox, const struct sp_env *env, s
 static const struct fault_hooks quotes_name = { .env_set = quotes_set };
 FAULT_WRAP(wrap_quotes_name, quotes_name)
 
+/* The variables of a command as statements in front of its text. */
+static char *prefixed(const struct sp_exec_options *options)
+{
+	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
+
+	for (size_t i = 0; i < options->n_env; i++) {
+		sp_buf_addf(&text, "export %s=", options->env[i].name);
+		sp_buf_add_shell(&text, options->env[i].value);
+		sp_buf_adds(&text, "; ");
+	}
+	sp_buf_adds(&text, options->command);
+	return sp_buf_take(&text, NULL);
+}
+
+static int prefix_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
+		       struct sp_exec_result *ret_result, struct sp_error *err)
+{
+	struct sp_exec_options changed = *options;
+	char *text SP_FREE = prefixed(options);
+
+	if (!text)
+		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
+	changed.command = text;
+	changed.n_env = 0;
+	return sp_sandbox_exec(&sandbox->inner, &changed, ret_result, err);
+}
+
+static int prefix_spawn(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
+			struct fault_process *process, struct sp_error *err)
+{
+	struct sp_exec_options changed = *options;
+	char *text SP_FREE = prefixed(options);
+
+	if (!text)
+		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
+	changed.command = text;
+	changed.n_env = 0;
+	return sp_sandbox_spawn(&sandbox->inner, &changed, &process->inner, err);
+}
+static const struct fault_hooks export_prefix = { .exec = prefix_exec, .spawn = prefix_spawn };
+FAULT_WRAP(wrap_export_prefix, export_prefix)
+
 #define ENV_FAULT(id_, name_, clause_, summary_, sources_, ...)                                    \
 	{ .version = SP_FAULT_VERSION, .id = id_, .summary = summary_, .sources = sources_,        \
 	  .clause = "env " clause_, .cases = FAULT_LIST(__VA_ARGS__), .seam = SP_FAULT_PROVIDER,   \
@@ -493,6 +535,10 @@ static const struct sp_fault faults[] = {
 	ENV_FAULT("env-host-leaks", host_leaks, "E6",
 		  "Commands get the environment of the program that uses the provider.",
 		  FAULT_LIST("contract:C112", "field:E06"), "env.secret.host"),
+	ENV_FAULT("env-export-prefix", export_prefix, "E5",
+		  "The variables of a command stand in front of it in the shell's argument.",
+		  FAULT_LIST("contract:C94", "field:E01"), "env.secret.own-argv",
+		  "env.secret.argv"),
 	ENV_FAULT("git-token-in-text", git_text, "E5", "A git token stands in the command's text.",
 		  FAULT_LIST("contract:C96"), "env.secret.requests", "env.secret.git"),
 	ENV_FAULT("env-logs-values", logs_values, "E5",

@@ -176,14 +176,16 @@ const char *sp_search_processes(struct sp_case *t, struct sp_sandbox *sandbox,
 	    sp_sh_out(t, sandbox,
 		      /*
 		       * A shell of its own: it is there when the names are listed, with
-		       * the decoy in its environment.
+		       * the decoy in its environment and among its arguments, wherever the
+		       * provider keeps the text of a command.
 		       */
-		      "export LC_ALL=C SANDPROOF_DECOY=%s; sh <<'SEARCH'\ncd /proc || exit\n"
-		      "[ \"$(grep -la%s [0-9]*/environ 2>/dev/null)\" ] && "
-		      "[ \"$(grep -la%s [0-9]*/cmdline 2>/dev/null)\" ] && echo can\n"
-		      "grep -la%s [0-9]*/environ [0-9]*/cmdline 2>/dev/null | "
+		      "export LC_ALL=C SANDPROOF_DECOY=%1$s; sh -s %1$s <<'SEARCH'\n"
+		      "cd /proc || exit\n"
+		      "[ \"$(grep -la%2$s [0-9]*/environ 2>/dev/null)\" ] && "
+		      "[ \"$(grep -la%2$s [0-9]*/cmdline 2>/dev/null)\" ] && echo can\n"
+		      "grep -la%3$s [0-9]*/environ [0-9]*/cmdline 2>/dev/null | "
 		      "while IFS=/ read -r p f; do echo \"$f $p\"; done\nSEARCH\n:",
-		      decoy.text, sp_buf_str(&decoys), sp_buf_str(&decoys), sp_buf_str(&patterns));
+		      decoy.text, sp_buf_str(&decoys), sp_buf_str(&patterns));
 	if (!found)
 		return NULL;
 	if (strncmp(found, "can", 3)) {

@@ -235,8 +235,10 @@ bool sp_holder_start(struct sp_case *t, struct sp_sandbox *sandbox, struct sp_ho
 	    !sp_fifo_make(&holder->place, "told", &fifo))
 		return false;
 	options.command =
-	    sp_case_format(t, "{ echo $$ $(%s); } >%s; exec sh -c '%s'",
-			   sp_vars_command(t, &var, 1), fifo.path, holder->place.hold);
+	    sp_case_format(t, "{ echo $$ $(%s); } >%s; %s sh -c '%s'%s",
+			   sp_vars_command(t, &var, 1), fifo.path,
+			   holder->shell_stays ? "" : "exec", holder->place.hold,
+			   holder->shell_stays ? "; :" : "");
 	options.env = &var;
 	options.n_env = 1;
 	if (!sp_spawn_with(t, sandbox, &holder->child, &options))

@@ -73,6 +73,11 @@ struct sp_holder {
 	struct sp_spawned child;
 	/* Its process id inside the sandbox. */
 	const char *pid;
+	/*
+	 * Set before the start: the shell that got the command's text stays, and its command line
+	 * with it. Otherwise one process alone has the variable.
+	 */
+	bool shell_stays;
 };
 
 /* struct sp_holder holder SP_HOLDER = SP_HOLDER_INIT; leaving the scope ends it. */

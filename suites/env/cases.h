@@ -35,6 +35,7 @@ void env_set_lost(struct sp_case *t);
 void env_secret_requests(struct sp_case *t);
 void env_secret_timeline(struct sp_case *t);
 void env_secret_argv(struct sp_case *t);
+void env_secret_own_argv(struct sp_case *t);
 void env_secret_other_environ(struct sp_case *t);
 void env_secret_other_user_held(struct sp_case *t);
 void env_secret_call_file(struct sp_case *t);

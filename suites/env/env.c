@@ -362,7 +362,7 @@ static const struct sp_case_def cases[] = {
 		.level = SP_MUST,
 		.needs = SP_NEED_FRESH | SP_NEED_ENV | SP_NEED_SPAWN,
 		.tools = LIST(SP_VARS_TOOLS, SP_SEARCH_TOOLS, SP_FIFO_TOOLS),
-		.faults = LIST("env-in-command-text"),
+		.faults = LIST("env-in-command-text", "env-export-prefix"),
 		.requirement = "No process has a value on its command line, in the sandbox or "
 			       "outside; and outside none has one in its environment.",
 		.rationale = "Command lines are for everybody to read (contract:E3, field:E01).",
@@ -370,6 +370,22 @@ static const struct sp_case_def cases[] = {
 			     "searched, inside by a command, outside by the case.",
 		.limits = "Processes of another machine: live, only the inside is seen.",
 		.run = env_secret_argv,
+	},
+	{
+		.id = "env.secret.own-argv",
+		SP_CASE_HERE,
+		.clause = "E5",
+		.level = SP_MUST,
+		.needs = SP_NEED_FRESH | SP_NEED_ENV,
+		.tools = LIST(SP_VARS_TOOLS, "tr"),
+		.faults = LIST("env-export-prefix", "env-in-command-text"),
+		.requirement = "A command finds no value on its own command line, nor on those "
+			       "of the processes that it descends from.",
+		.rationale = "Command lines are for everybody to read (contract:E3, field:E01); a "
+			     "provider that can do nothing but exec has them too.",
+		.detection = "A command with a secret of its own prints its command line and its "
+			     "parents', with a word that shows that they can be read.",
+		.run = env_secret_own_argv,
 	},
 	{
 		.id = "env.secret.logs",

@@ -125,6 +125,7 @@ void env_secret_argv(struct sp_case *t)
 	sp_secret_make(t, &lasting);
 	var.value = lasting.value;
 	SP_REQUIRE(sp_vars_set(t, sandbox, &var, 1, SP_HERE, "env_set of a secret"));
+	holder.shell_stays = true;
 	SP_REQUIRE(sp_holder_start(t, sandbox, &holder));
 	SP_REQUIRE(sp_vars_arrive(t, sandbox, NULL, 0, &var, 1, SP_HERE, "the sandbox's secret"));
 	isolated = sp_search_isolated(t, sandbox);
@@ -139,6 +140,56 @@ void env_secret_argv(struct sp_case *t)
 		 found);
 	SP_REQUIRE(sp_search_check_host(t, &lasting.canary, isolated, SP_HERE));
 	sp_search_check_host(t, &holder.secret.canary, isolated, SP_HERE);
+}
+
+/*
+ * Prints the command lines of a shell and of all that it descends from; its own holds `word`. Tools
+ * are few, so that a provider that can do nothing but exec is looked at too.
+ */
+static const char *own_lines(struct sp_case *t, const char *word)
+{
+	return sp_case_format(t,
+			      "sh -c 'p=$$; while [ \"$p\" -gt 0 ] && "
+			      "tr \"\\0\" \"\\n\" </proc/$p/cmdline; do n=0; "
+			      "while read -r k v; do [ \"$k\" != PPid: ] || n=$v; done "
+			      "</proc/$p/status; p=$n; done 2>/dev/null' sh %s; :",
+			      word);
+}
+
+void env_secret_own_argv(struct sp_case *t)
+{
+	struct sp_sandbox *sandbox = sp_case_sandbox(t);
+	struct sp_exec_options options = SP_EXEC_OPTIONS_INIT;
+	struct sp_exec_result result SP_RESULT = SP_EXEC_RESULT_INIT;
+	struct sp_error err = SP_ERROR_INIT;
+	struct sp_env vars[] = {{"SP_LASTING", NULL}, {"SP_OWN", NULL}};
+	struct sp_secret lasting, own;
+	struct sp_canary seen;
+	const struct sp_bytes *out = &result.stdout_bytes;
+
+	SP_REQUIRE(sandbox);
+	sp_secret_make(t, &lasting);
+	sp_secret_make(t, &own);
+	sp_canary_make(t, &seen);
+	vars[0].value = lasting.value;
+	vars[1].value = own.value;
+	SP_REQUIRE(sp_vars_set(t, sandbox, vars, 1, SP_HERE, "env_set of a secret"));
+	options.command = sp_case_format(t, "%s; %s", sp_vars_command(t, vars, 2),
+					 own_lines(t, seen.text));
+	options.env = vars + 1;
+	options.n_env = 1;
+	options.cancel = sp_case_cancel(t);
+	SP_REQUIRE(SP_CHECK_OK(t, sp_sandbox_exec(sandbox, &options, &result, &err), &err,
+			       "exec with a secret of its own"));
+	SP_REQUIRE(sp_vars_found(t, (char *)out->data, vars, 2, SP_HERE, "both secrets"));
+	if (!memmem(out->data, out->len, seen.text, strlen(seen.text))) {
+		sp_skip(t, "needs /proc: a command finds its own command line nowhere");
+		return;
+	}
+	SP_REQUIRE(sp_canary_check_absent(t, &lasting.canary, out->data, out->len, SP_HERE,
+					  "the command lines of a command and its parents"));
+	sp_canary_check_absent(t, &own.canary, out->data, out->len, SP_HERE,
+			       "the command lines of a command and its parents");
 }
 
 void env_secret_other_environ(struct sp_case *t)
