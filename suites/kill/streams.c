@@ -148,30 +148,39 @@ void kill_stream_bound_kill(struct sp_case *t)
 	sp_mark_check(&mark, false, SP_HERE, "the end of its output");
 }
 
-/*
- * Reads to the end; whether the bytes are exactly the writer's lines 0 … n-1. Keeps one line only.
- */
+/* Whether whole lines of the bytes are the writer's, from line `*i` on; counts them. */
+static bool check_chunk(struct sp_case *t, const char *chunk, size_t have, unsigned long long *i)
+{
+	char line[LINE];
+
+	for (size_t at = 0; at + LINE <= have; at += LINE, ++*i) {
+		snprintf(line, sizeof(line), "%07llu%01016d", *i, 0);
+		line[LINE - 1] = '\n';
+		if (memcmp(line, chunk + at, LINE) != 0)
+			return SP_CHECK_BYTES(t, line, LINE, chunk + at, LINE,
+					      "line %llu of what was written", *i);
+	}
+	return true;
+}
+
+/* Reads to the end; whether the bytes are exactly the writer's lines 0 … n-1. */
 static bool check_lines(struct sp_spawned *child, unsigned long long lines)
 {
 	struct sp_error err = SP_ERROR_INIT;
-	char line[LINE], number[LINE];
+	char chunk[LINE * 1024];
 	unsigned long long i = 0;
 	size_t have = 0, len = 0;
 	int rc;
 
-	while (!(rc = sp_process_read(&child->process, SP_STDOUT, line + have, LINE - have, &len,
-				      sp_case_cancel(child->t), &err)) &&
+	while (!(rc = sp_process_read(&child->process, SP_STDOUT, chunk + have,
+				      sizeof(chunk) - have, &len, sp_case_cancel(child->t),
+				      &err)) &&
 	       len) {
 		have += len;
-		if (have < LINE)
-			continue;
-		snprintf(number, sizeof(number), "%07llu%01016d", i, 0);
-		number[LINE - 1] = '\n';
-		if (memcmp(line, number, LINE) != 0)
-			return SP_CHECK_BYTES(child->t, number, LINE, line, LINE,
-					      "line %llu of what was written", i);
-		i++;
-		have = 0;
+		if (!check_chunk(child->t, chunk, have, &i))
+			return false;
+		memmove(chunk, chunk + have - have % LINE, have % LINE);
+		have %= LINE;
 	}
 	return SP_CHECK_OK(child->t, rc, &err, "read() answers bytes or the end") &&
 	       SP_CHECK_INT(child->t, (long long)(lines * LINE), (long long)(i * LINE + have),
