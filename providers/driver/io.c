@@ -282,8 +282,8 @@ static void handle(struct sp_driver *driver, const struct pollfd *fds)
 		look_at_input(driver, fds[AT_IN].revents);
 }
 
-/* What is waited for next. False when the loop is over. */
-static bool collect(struct sp_driver *driver, struct pollfd *fds)
+/* What is waited for next, and until when. False when the loop is over. */
+static bool collect(struct sp_driver *driver, struct pollfd *fds, int *ret_ms)
 {
 	bool goes_on;
 
@@ -297,6 +297,7 @@ static bool collect(struct sp_driver *driver, struct pollfd *fds)
 	for (size_t i = 0; i < N_WAITED; i++)
 		fds[i].events = POLLIN;
 	fds[AT_IN].events = driver->outgoing.len ? POLLOUT : 0;
+	*ret_ms = sp_until_ms(driver->start_deadline);
 	goes_on = !driver->broken && !(driver->closing && !driver->outgoing.len);
 	pthread_mutex_unlock(&driver->lock);
 	return goes_on;
@@ -304,7 +305,12 @@ static bool collect(struct sp_driver *driver, struct pollfd *fds)
 
 static void check_start(struct sp_driver *driver)
 {
-	if (driver->start_deadline && sp_now() >= driver->start_deadline)
+	bool late;
+
+	pthread_mutex_lock(&driver->lock);
+	late = driver->start_deadline && sp_now() >= driver->start_deadline;
+	pthread_mutex_unlock(&driver->lock);
+	if (late)
 		drv_break(driver, "did not answer initialize in time");
 }
 
@@ -312,9 +318,10 @@ void *drv_io_main(void *arg)
 {
 	struct sp_driver *driver = arg;
 	struct pollfd fds[N_WAITED];
+	int ms;
 
-	while (collect(driver, fds)) {
-		if (poll(fds, N_WAITED, sp_until_ms(driver->start_deadline)) >= 0)
+	while (collect(driver, fds, &ms)) {
+		if (poll(fds, N_WAITED, ms) >= 0)
 			handle(driver, fds);
 		check_start(driver);
 	}
