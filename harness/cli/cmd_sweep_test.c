@@ -170,6 +170,29 @@ static uint32_t fingerprint(void)
 }
 
 /* The snapshot was taken, and its answer never came. */
+/* The workspace is seen as a whole under control, and so is that the lost create left nothing. */
+Test(sweep, a_lost_create_that_its_case_ended_leaves_no_ledger)
+{
+	const char *argv[] = {PROGRAM,	   "run",
+			      "--provider", spec,
+			      "--control", fake.control_url,
+			      "--case",	   "lifecycle.create.lost-answer",
+			      NULL};
+	struct sp_run_result r = {0};
+	struct sp_cancel *limit = limit_new();
+	struct sp_error err = SP_ERROR_INIT;
+	int rc;
+
+	setenv("SANDPROOF_CONTROL_TOKEN", fake.control_token, 1);
+	rc = sp_run(argv, NULL, NULL, 0, 1 << 20, limit, &r, &err);
+	unsetenv("SANDPROOF_CONTROL_TOKEN");
+	sp_cancel_unref(limit);
+	cr_expect(!rc && !r.code && strstr(r.out, "1 passed") && !strstr(r.err, "something is left"),
+		  "code %d\n%s%s", r.code, r.out, r.err);
+	sp_run_result_done(&r);
+	expect_ledger(false);
+}
+
 Test(sweep, a_run_killed_while_a_snapshot_is_taken)
 {
 	kill_run_at(SP_STEP_SNAPSHOT, "snapshot.restore.today");

@@ -272,6 +272,9 @@ void sp_census_check(struct sp_worker *w, struct sp_opened *opened, struct sp_sh
 	if (!settle(w, opened, look, &census))
 		return;
 	check_workspace(w, opened, &census);
+	/* What nobody expected was told as a leak; then an unknown one may be among it. */
+	if (all_as_expected(w, opened, look, &census))
+		sp_guard_nothing_unknown(w->guard);
 	/* Only a reset releases a hold, and it takes every sandbox with it. */
 	reset = census.n_holds || census.n_snapshots;
 	shared = find_sandbox(&census, opened->shared_id);

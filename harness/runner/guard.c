@@ -38,6 +38,8 @@ struct sp_guard *sp_guard_free(struct sp_guard *guard)
 		return NULL;
 	free_things(guard->sandboxes);
 	free_things(guard->snapshots);
+	free_things(guard->unknown_sandboxes);
+	free_things(guard->unknown_snapshots);
 	free_things(guard->records);
 	free(guard->workspace);
 	free(guard->group);
@@ -407,10 +409,26 @@ bool sp_guard_may_be_there(int rc, const struct sp_error *err)
 void sp_guard_snapshot_ended(struct sp_guard *guard, const char *row, int rc,
 			     const char *reference, const struct sp_error *err)
 {
-	if (*row && !sp_guard_may_be_there(rc, err))
+	if (*row && sp_guard_may_be_there(rc, err))
+		sp_guard_add(guard, &guard->unknown_snapshots, row);
+	else if (*row)
 		sp_ledger_taken(guard->options.ledger, row, rc ? NULL : reference);
 	if (!rc)
 		sp_guard_add(guard, &guard->snapshots, reference);
+}
+
+void sp_guard_nothing_unknown(struct sp_guard *guard)
+{
+	char *row;
+
+	while ((row = take(guard, &guard->unknown_sandboxes, NULL, true))) {
+		sp_ledger_made(guard->options.ledger, row, guard->workspace, NULL);
+		free(row);
+	}
+	while ((row = take(guard, &guard->unknown_snapshots, NULL, true))) {
+		sp_ledger_taken(guard->options.ledger, row, NULL);
+		free(row);
+	}
 }
 
 /* Longest key that is told of: longer than any that our stores take, since messages are bounded. */

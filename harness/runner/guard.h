@@ -87,6 +87,11 @@ void sp_guard_removed(struct sp_guard *guard, const char *id);
 char *sp_guard_take_snapshot(struct sp_guard *guard);
 void sp_guard_deleted(struct sp_guard *guard, const char *reference);
 /*
+ * Tells that calls whose outcome nobody knows left nothing: all of the workspace was seen, or
+ * removed.
+ */
+void sp_guard_nothing_unknown(struct sp_guard *guard);
+/*
  * The same of keys of records: noting that one may be there, before it is written (false: it was
  * noted already); taking one; and telling that it is not there any more. Whether a key is short
  * enough to be told to the supervisor.

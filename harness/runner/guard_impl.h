@@ -40,6 +40,9 @@ struct sp_guard {
 	struct sp_guard_link *links;
 	struct sp_guard_thing *sandboxes;
 	struct sp_guard_thing *snapshots;
+	/* Rows of the ledger: a sandbox or a snapshot may be there, and nobody knows its id. */
+	struct sp_guard_thing *unknown_sandboxes;
+	struct sp_guard_thing *unknown_snapshots;
 	/* Keys of records. */
 	struct sp_guard_thing *records;
 	/* Of the back end, where it names them; under `lock`, and kept until the end. */

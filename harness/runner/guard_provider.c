@@ -594,9 +594,11 @@ static int make(struct guarded_provider *w, const char *name, const char *snapsh
 		rc = sp_guard_sandbox(guard, &w->platform.inner, &made, err);
 	sp_guard_note(guard, "%s -> %s %s", name, rc ? answer(rc) : sp_sandbox_id(&made),
 		      reason(rc, err));
-	/* Whether anything is there is not known then, so the intent stays open for `sweep`. */
-	if (sp_guard_may_be_there(rc, err))
+	/* Its row stays open for `sweep`, unless a look at all of the workspace tells more. */
+	if (sp_guard_may_be_there(rc, err)) {
+		sp_guard_add(guard, &guard->unknown_sandboxes, row);
 		return rc;
+	}
 	return adopt(guard, row, rc, &made, ret_sandbox, err);
 }
 

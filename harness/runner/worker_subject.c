@@ -225,6 +225,7 @@ static void forget_made(struct sp_worker *w)
 		sp_guard_removed(w->guard, id);
 		free(id);
 	}
+	sp_guard_nothing_unknown(w->guard);
 }
 
 bool sp_worker_reset(struct sp_worker *w, struct sp_opened *opened)
