@@ -117,13 +117,27 @@ static int parse_reports(const struct report_args *args, const struct cli_list *
 	return 0;
 }
 
+/* The same run given twice is a slip; it is told, so that nobody takes it for a second run. */
+static int add_results(struct sp_results_set *set, const char *path, struct sp_error *err)
+{
+	size_t before = set->n_runs, copies;
+	int rc = sp_results_add(set, path, err);
+
+	copies = rc ? 0 : sp_results_drop_copies(set, before);
+	if (copies)
+		cli_say("note: %zu run%s of %s %s given already and count%s once", copies,
+			copies == 1 ? "" : "s", path, copies == 1 ? "was" : "were",
+			copies == 1 ? "s" : "");
+	return rc;
+}
+
 static int read_results(const struct report_args *args, const struct cli_list *words,
 			struct job *job, struct sp_error *err)
 {
 	int rc = 0;
 
 	for (size_t i = job->n_reports; !rc && i < words->len; i++)
-		rc = sp_results_add(&job->set, words->items[i], err);
+		rc = add_results(&job->set, words->items[i], err);
 	if (!rc && !args->mixed)
 		rc = sp_results_same_requirements(&job->set, err);
 	return rc;

@@ -553,6 +553,54 @@ void sp_results_done(struct sp_results *results)
 	memset(results, 0, sizeof(*results));
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Shards and repeats may share a beginning; two runs never share when each of their cases began. */
+static bool is_copy(const struct sp_results *a, const struct sp_results *b)
+{
+	if (a->run.start != b->run.start || a->run.seed != b->run.seed ||
+	    a->n_cases != b->n_cases || a->n_leaks != b->n_leaks || a->n_defects != b->n_defects ||
+	    a->complete != b->complete || a->end.duration_ms != b->end.duration_ms ||
+	    !same_text(a->run.suite_version, b->run.suite_version) ||
+	    !same_text(a->run.requirements_sha256, b->run.requirements_sha256) ||
+	    !same_text(a->run.subjects, b->run.subjects) ||
+	    !same_text(a->run.host, b->run.host) || !same_text(a->run.defect, b->run.defect))
+		return false;
+	for (size_t i = 0; i < a->n_cases; i++)
+		if (a->cases[i].start != b->cases[i].start ||
+		    a->cases[i].duration_ms != b->cases[i].duration_ms ||
+		    a->cases[i].verdict != b->cases[i].verdict ||
+		    !same_text(a->cases[i].id, b->cases[i].id) ||
+		    !same_text(a->cases[i].subject, b->cases[i].subject))
+			return false;
+	for (size_t i = 0; i < a->n_defects; i++)
+		if (!same_text(a->defects[i].id, b->defects[i].id))
+			return false;
+	return true;
+}
+
+size_t sp_results_drop_copies(struct sp_results_set *set, size_t first)
+{
+	size_t kept = first, dropped;
+
+	for (size_t i = first; i < set->n_runs; i++) {
+		bool copy = false;
+
+		for (size_t k = 0; k < kept && !copy; k++)
+			copy = is_copy(&set->runs[k], &set->runs[i]);
+		if (copy)
+			free_arrays(&set->runs[i]);
+		else
+			set->runs[kept++] = set->runs[i];
+	}
+	dropped = set->n_runs - kept;
+	set->n_runs = kept;
+	return dropped;
+}
+
 int sp_results_same_requirements(const struct sp_results_set *set, struct sp_error *err)
 {
 	const struct sp_results *a = set->n_runs ? &set->runs[0] : NULL;

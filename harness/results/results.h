@@ -186,6 +186,11 @@ struct sp_results_set {
  */
 int sp_results_add(struct sp_results_set *set, const char *path, struct sp_error *err);
 /*
+ * Drops every run from `first` on that is a copy of an earlier one: the same beginning and the same
+ * cases, so that nothing counts twice. Returns how many there were.
+ */
+size_t sp_results_drop_copies(struct sp_results_set *set, size_t first);
+/*
  * 0 when all runs were judged by one requirement set; else SP_CONFLICT with the first two files
  * that differ. `err` may be NULL.
  */

@@ -382,6 +382,42 @@ Test(results, a_file_may_hold_several_runs)
 	drop_place(&place);
 }
 
+static const struct {
+	const char *remark;
+	const char *text;
+	size_t dropped;
+} copies[] = {
+    {"the same again", RUN_LINE LEAK_LINE END_LINE, 1},
+    {"twice again", RUN_LINE LEAK_LINE END_LINE RUN_LINE LEAK_LINE END_LINE, 2},
+    {"cut off", RUN_LINE LEAK_LINE, 0},
+    {"another leak", RUN_LINE LEAK_LINE LEAK_LINE END_LINE, 0},
+    {"faults", RUN_LINE DEFECT_LINE END_LINE, 0},
+    {"one of two", RUN_LINE END_LINE RUN_LINE LEAK_LINE END_LINE, 1},
+};
+
+Test(results, a_copy_of_a_run_is_dropped)
+{
+	struct place place = make_place();
+
+	for (size_t i = 0; i < SP_COUNT(copies); i++) {
+		struct sp_results_set set = SP_RESULTS_SET_INIT;
+		struct sp_error err = SP_ERROR_INIT;
+		size_t dropped, whole;
+
+		write_text(place.path, RUN_LINE LEAK_LINE END_LINE);
+		cr_assert_eq(sp_results_add(&set, place.path, &err), 0, "%s", err.message);
+		write_text(place.path, copies[i].text);
+		cr_assert_eq(sp_results_add(&set, place.path, &err), 0, "%s", err.message);
+		whole = set.n_runs;
+		dropped = sp_results_drop_copies(&set, 1);
+		cr_expect(dropped == copies[i].dropped && set.n_runs == whole - dropped,
+			  "%s: %zu of %zu dropped, %zu expected", copies[i].remark, dropped, whole,
+			  copies[i].dropped);
+		sp_results_set_done(&set);
+	}
+	drop_place(&place);
+}
+
 Test(results, a_file_that_is_refused_leaves_the_set_as_it_was)
 {
 	struct sp_results_set set = SP_RESULTS_SET_INIT;
