@@ -37,6 +37,9 @@ struct cli_console {
 	struct cli_totals totals;
 	struct reason *reasons;
 	size_t n_reasons;
+	/* Cases that the budget left out, and what of it the first of them told. */
+	size_t n_unpaid;
+	char *spent;
 	uint64_t start;
 	/* Lines of the block that stand on the screen now. */
 	size_t block;
@@ -139,6 +142,7 @@ struct cli_console *cli_console_free(struct cli_console *console)
 	for (size_t i = 0; i < console->n_reasons; i++)
 		free(console->reasons[i].text);
 	free(console->reasons);
+	free(console->spent);
 	free(console->workers);
 	free(console);
 	return NULL;
@@ -230,6 +234,20 @@ static void count_reason(struct cli_console *console, const char *text)
 		console->n_reasons++;
 }
 
+/* A budget that is used up is told once, however many cases it leaves out; true for one of them. */
+static bool count_unpaid(struct cli_console *console, const struct sp_result_case *result)
+{
+	const char *text = result->message;
+
+	if (result->verdict != SP_ERROR || !text ||
+	    strncmp(text, SP_BUDGET_NOT_RUN, strlen(SP_BUDGET_NOT_RUN)))
+		return false;
+	text += strlen(SP_BUDGET_NOT_RUN);
+	if (!console->n_unpaid++)
+		console->spent = strdup(text + strspn(text, ": "));
+	return true;
+}
+
 /* Counts a verdict; true when it is to be told in full. */
 static bool count_case(struct cli_console *console, const struct sp_result_case *result)
 {
@@ -250,7 +268,7 @@ static bool count_case(struct cli_console *console, const struct sp_result_case 
 	case SP_ERROR:
 	case SP_VERDICT_MAX_:
 		console->totals.failed++;
-		return true;
+		return !count_unpaid(console, result);
 	}
 	return true;
 }
@@ -339,6 +357,15 @@ static void add_reasons(const struct cli_console *console, struct sp_buf *out)
 			    console->n_reasons - shown);
 }
 
+static void add_unpaid(const struct cli_console *console, struct sp_buf *out)
+{
+	if (!console->n_unpaid)
+		return;
+	sp_buf_addf(out, "%zu not run, each an error: the budget is used up: ", console->n_unpaid);
+	cli_text_safe(out, console->spent ? console->spent : "");
+	sp_buf_addc(out, '\n');
+}
+
 static void add_end_line(struct sp_buf *out, const struct sp_result_end *end)
 {
 	sp_buf_addf(out, "%zu leak%s, %zu warning%s", end->leaks, end->leaks == 1 ? "" : "s",
@@ -361,6 +388,7 @@ void cli_console_summary(struct cli_console *console, const struct sp_result_end
 	struct cli_totals totals = cli_totals_of(end);
 
 	add_reasons(console, &text);
+	add_unpaid(console, &text);
 	if (end->interrupted)
 		sp_buf_adds(&text, "interrupted: not every case has a result\n");
 	add_end_line(&text, end);

@@ -255,6 +255,39 @@ Test(console, quiet_off_a_terminal)
 	free(text);
 }
 
+/* A budget that is used up is one line, not a block a case; the numbers are those of the errors. */
+Test(console, a_used_up_budget_is_told_once)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+	struct cli_console_options options = { .stream = stream, .style = plain,
+					       .subjects = "provider bash" };
+	struct cli_console *console = cli_console_new(&options);
+	struct sp_run_listener listener = cli_console_listener(console);
+	struct sp_selection selection = { NULL, NULL, 0 };
+	struct sp_result_case first = { .id = (char *)"kill.a", .verdict = SP_ERROR, .worker = -1,
+					.message = (char *)"budget: not run: 2 sandboxes are used" };
+	struct sp_result_case other = { .id = (char *)"kill.b", .verdict = SP_ERROR, .worker = -1,
+					.message = (char *)"budget: not run: 3 sandboxes are used" };
+	struct sp_result_end end = { .errors = 3, .duration_ms = 12 };
+
+	listener.started(listener.arg, &selection, 2);
+	listener.case_ended(listener.arg, &first);
+	listener.case_ended(listener.arg, &other);
+	listener.case_ended(listener.arg, &other);
+	listener.ended(listener.arg, &end);
+	cli_console_summary(console, &end);
+	cli_console_free(console);
+	fclose(stream);
+	cr_expect_null(strstr(text, "kill."), "%s", text);
+	cr_expect_not_null(strstr(text, "\n3 not run, each an error: the budget is used up: "
+					"2 sandboxes are used\n"
+					"0 leaks, 0 warnings, 3 errors, 12 ms\n"
+					"0 passed, 3 failed, 0 skipped\n"), "%s", text);
+	free(text);
+}
+
 /* On a terminal the block is gone at the end: what it drew was erased line by line. */
 Test(console, leaves_no_block_behind)
 {

@@ -193,12 +193,15 @@ struct sp_run_options {
 	/*
 	 * Whether the run may go on: SP_RATE_LIMITED when its budget is used up, with what was used
 	 * in `err`. `*ret_refused` is true once something was refused for that reason. The cases
-	 * that are left are errors then. May be NULL.
+	 * that are left are errors then, of SP_BUDGET_NOT_RUN. May be NULL.
 	 */
 	int (*budget)(void *arg, bool *ret_refused, struct sp_error *err);
 	void *budget_arg;
 	struct sp_run_listener listener;
 };
+
+/* How the message of a case begins that a used-up budget left out. */
+#define SP_BUDGET_NOT_RUN "budget: not run"
 
 #define SP_RUN_OPTIONS_INIT { .version = SP_RUN_OPTIONS_VERSION, .jobs = 1, .repeat = 1 }
 

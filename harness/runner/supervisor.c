@@ -386,8 +386,8 @@ static char *spent(struct sp_supervisor *s)
 
 	if (!run->budget || !run->budget(run->budget_arg, &refused, &err))
 		return NULL;
-	if (asprintf(&why, "budget: not run: %s", err.message) < 0)
-		return strdup("budget: not run");
+	if (asprintf(&why, SP_BUDGET_NOT_RUN ": %s", err.message) < 0)
+		return strdup(SP_BUDGET_NOT_RUN);
 	return why;
 }
 
