@@ -3,8 +3,11 @@
 
 #include <string.h>
 
-#include <base/buf.h>
 #include <base/cleanup.h>
+#include <base/nearest.h>
+
+/* Column at which it is told what a switch does. */
+#define COLUMN 25
 
 static const char *const fault_names[] = {
 #define API_FAULT_NAME(identifier, name, text) [API_FAULT_##identifier] = name,
@@ -20,6 +23,26 @@ int api_fault_from_name(const char *name)
 	return -1;
 }
 
+void api_faults_list(struct sp_buf *out)
+{
+#define API_FAULT_LINE(identifier, name, text) { name, text },
+	static const struct {
+		const char *name, *text;
+	} lines[] = { API_FAULTS(API_FAULT_LINE) };
+#undef API_FAULT_LINE
+
+	for (size_t i = 0; i < SP_COUNT(lines); i++)
+		sp_buf_addf(out, "  %-*s%s\n", COLUMN - 2, lines[i].name, lines[i].text);
+}
+
+static int unknown_fault(const char *name, struct sp_error *err)
+{
+	char *near SP_FREE = sp_nearest(name, fault_names, SP_COUNT(fault_names));
+
+	return sp_error_set(err, SP_INVALID, "unknown fault `%.80s`%s%s", name,
+			    near && *near ? "; the nearest: " : "", near ? near : "");
+}
+
 int api_faults_parse(const char *const *names, size_t n, api_faults *ret_faults,
 		     struct sp_error *err)
 {
@@ -28,14 +51,8 @@ int api_faults_parse(const char *const *names, size_t n, api_faults *ret_faults,
 	for (size_t i = 0; i < n; i++) {
 		int fault = api_fault_from_name(names[i]);
 
-		if (fault < 0) {
-			struct sp_buf known SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_LINE);
-
-			for (size_t k = 0; k < SP_COUNT(fault_names); k++)
-				sp_buf_addf(&known, "%s%s", k ? ", " : "", fault_names[k]);
-			return sp_error_set(err, SP_INVALID, "unknown fault `%s`; known are %s",
-					    names[i], sp_buf_str(&known));
-		}
+		if (fault < 0)
+			return unknown_fault(names[i], err);
 		faults |= 1U << fault;
 	}
 	*ret_faults = faults;

@@ -10,6 +10,8 @@
 
 #include <sandproof/error.h>
 
+#include <base/buf.h>
+
 /* X(identifier, switch, what it does) */
 #define API_FAULTS(X)                                                                              \
 	X(SLOW_BOOT, "slow-boot", "a sandbox stays `creating` for 1.6 s of its workspace's clock") \
@@ -45,7 +47,9 @@ static inline bool api_fault_on(api_faults faults, enum api_fault fault)
 
 /* The switch of a name, or -1. */
 int api_fault_from_name(const char *name);
-/* Reads the names of switches; SP_INVALID lists the known ones. */
+/* One line a switch: its name and what it does. */
+void api_faults_list(struct sp_buf *out);
+/* Reads the names of switches; SP_INVALID names the nearest of an unknown one. */
 int api_faults_parse(const char *const *names, size_t n, api_faults *ret_faults,
 		     struct sp_error *err);
 

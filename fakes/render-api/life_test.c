@@ -439,7 +439,7 @@ Test(end, bad_options)
 	} rows[] = {
 	    {"192.0.2.1:80", NULL, "loopback"},
 	    {"unix:/no/such/folder/socket", NULL, "/no/such/folder/socket"},
-	    {"127.0.0.1:0", "no-such-fault", "slow-boot"},
+	    {"127.0.0.1:0", "slow-bot", "slow-boot"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {

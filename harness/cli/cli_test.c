@@ -114,6 +114,17 @@ static const struct {
 	{ { "run", "kill-noop" }, 2, "it is a fault: --defect kill-noop", NULL },
 	{ { "prove", "kill-noop" }, 2, "it is a fault: --defect kill-noop", NULL },
 	{ { "list", "kill" }, 2, "it is a suite: --suite kill", NULL },
+	{ { "list", "kil" }, 2, "the nearest: --suite kill", NULL },
+	{ { "prove", "exec-code-boolean" }, 2, "it is a fault: --defect exec-code-boolean", NULL },
+	{ { "prove", "exec-code-bolean" }, 2, "the nearest: --defect exec-code-boolean", NULL },
+	{ { "prove", "--fault", "kill-noop" }, 2, "unknown option --fault; it is called --defect",
+	  NULL },
+	{ { "run", "--fault=x" }, 2, "unknown option --fault; it is called --defect", NULL },
+	{ { "list", "--defect", "kill-noop" }, 2, "it is called --faults", NULL },
+	{ { "run", "--profile", "live-cor" }, 2, "not \"live-cor\"; the nearest: live-core", NULL },
+	{ { "completion", "zish" }, 2, "not zish; the nearest: zsh", NULL },
+	{ { "doctor", "--jsn" }, 2, "unknown option --jsn; there is none but --help", NULL },
+	{ { "doctor", "--hlep" }, 2, "the nearest: --help", NULL },
 	/* A subject that nothing of the run is about. */
 	{ { "run", "--provider", "local", "--store", "memory", "--case",
 	    "exec.code.passes-through" }, 0,
@@ -167,6 +178,11 @@ static const struct {
 	{ { "fake-api", "--era", "D" }, 2, "--era takes A, B or C", NULL },
 	{ { "fake-api", "--listen", "0.0.0.0:80" }, 2, "loopback", NULL },
 	{ { "fake-api", "--fault", "no-such-fault" }, 2, "no-such-fault", NULL },
+	{ { "fake-api", "--fault", "slow-bot" }, 2,
+	  "unknown fault `slow-bot`; the nearest: slow-boot", NULL },
+	{ { "fake-api", "--fault", "nonsense" }, 2,
+	  "\n  cut-stream             every event stream ends without its terminal event\n",
+	  NULL },
 };
 
 Test(cli, exit_codes_and_messages, .timeout = 250)
@@ -321,6 +337,11 @@ static const struct {
 	/* Of what could not be written anyhow nothing is run. */
 	{ "\"$0\"" ONE_CASE " --report junit=\"$1/missing/dir/x.xml\"", "missing/dir", 2 },
 	{ "\"$0\"" ONE_CASE " --report junit=\"$1\"", "is a folder", 2 },
+	/* A file given twice counts once, and that is told. */
+	{ "\"$0\"" ONE_CASE " --results \"$1/r\" >/dev/null; "
+	  "\"$0\" report markdown \"$1/r\" \"$1/r\" | grep -q '1 passed' || exit 9; "
+	  "\"$0\" report markdown \"$1/r\" \"$1/r\" 2>&1 >/dev/null",
+	  "given already and counts once", 0 },
 	/* The subjects of the last run stay with its failures. */
 	{ "\"$0\" run --provider local:poll --defect cwd-default-lost --case exec.cwd.default "
 	  ">/dev/null; \"$0\" run --last-failed",

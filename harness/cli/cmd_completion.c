@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <base/cleanup.h>
+#include <base/nearest.h>
 #include <cli/registry.h>
 #include <cli/text.h>
 
@@ -127,6 +128,19 @@ static const struct {
 	void (*add)(struct sp_buf *out);
 } shells[] = {{"bash", add_bash}, {"zsh", add_zsh}, {"fish", add_fish}};
 
+static int unknown_shell(const char *word)
+{
+	const char *names[SP_COUNT(shells)];
+	char *near SP_FREE = NULL;
+
+	for (size_t i = 0; i < SP_COUNT(shells); i++)
+		names[i] = shells[i].shell;
+	near = word ? sp_nearest(word, names, SP_COUNT(names)) : NULL;
+	cli_say("error: completion takes bash, zsh or fish%s%s%s%s", word ? ", not " : "",
+		word ? word : "", near && *near ? "; the nearest: " : "", near ? near : "");
+	return SP_EXIT_USAGE;
+}
+
 static int run_completion(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_list words SP_CLEANUP(cli_list_done) = {NULL, 0};
@@ -143,9 +157,7 @@ static int run_completion(const struct cli_command *self, int argc, char **argv)
 		shells[i].add(&out);
 		return cli_print(&out);
 	}
-	cli_say("error: completion takes bash, zsh or fish%s%s", words.len ? ", not " : "",
-		words.len ? words.items[0] : "");
-	return SP_EXIT_USAGE;
+	return unknown_shell(words.len ? words.items[0] : NULL);
 }
 
 const struct cli_command cli_completion_command = {

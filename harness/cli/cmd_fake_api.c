@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/cli.h>
 
+#include <stdio.h>
 #include <unistd.h>
 
+#include <base/buf.h>
 #include <base/cleanup.h>
 #include <cli/registry.h>
 
@@ -46,6 +48,20 @@ static void remove_folder(const char *folder)
 	(void)rmdir(folder);
 }
 
+/* What there is, with its meaning, where somebody named what there is not. */
+static void list_faults(const struct fake_args *args)
+{
+	struct sp_buf out SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(16 * 1024);
+
+	for (size_t i = 0; i < args->faults.len; i++) {
+		if (cli_fake_has_fault(args->faults.items[i]))
+			continue;
+		cli_fake_list_faults(&out);
+		fprintf(stderr, "faults:\n%s", sp_buf_str(&out));
+		return;
+	}
+}
+
 static int run_fake_api(const struct cli_command *self, int argc, char **argv)
 {
 	struct fake_args args = { .listen = NULL };
@@ -71,10 +87,13 @@ static int run_fake_api(const struct cli_command *self, int argc, char **argv)
 	};
 
 	rc = cli_serve_fake(&serve, &err);
-	cli_list_done(&args.faults);
 	if (!rc)
 		remove_folder(args.own_folder);
-	return rc ? cli_fail(self, &err) : SP_EXIT_OK;
+	code = rc ? cli_fail(self, &err) : SP_EXIT_OK;
+	if (rc)
+		list_faults(&args);
+	cli_list_done(&args.faults);
+	return code;
 }
 
 const struct cli_command cli_fake_api_command = {

@@ -267,9 +267,9 @@ Test(console, a_used_up_budget_is_told_once)
 	struct sp_run_listener listener = cli_console_listener(console);
 	struct sp_selection selection = { NULL, NULL, 0 };
 	struct sp_result_case first = { .id = (char *)"kill.a", .verdict = SP_ERROR, .worker = -1,
-					.message = (char *)"budget: not run: 2 sandboxes are used" };
+					.message = (char *)"budget: not run: 2 sandboxes used" };
 	struct sp_result_case other = { .id = (char *)"kill.b", .verdict = SP_ERROR, .worker = -1,
-					.message = (char *)"budget: not run: 3 sandboxes are used" };
+					.message = (char *)"budget: not run: 3 sandboxes used" };
 	struct sp_result_end end = { .errors = 3, .duration_ms = 12 };
 
 	listener.started(listener.arg, &selection, 2);
@@ -282,7 +282,7 @@ Test(console, a_used_up_budget_is_told_once)
 	fclose(stream);
 	cr_expect_null(strstr(text, "kill."), "%s", text);
 	cr_expect_not_null(strstr(text, "\n3 not run, each an error: the budget is used up: "
-					"2 sandboxes are used\n"
+					"2 sandboxes used\n"
 					"0 leaks, 0 warnings, 3 errors, 12 ms\n"
 					"0 passed, 3 failed, 0 skipped\n"), "%s", text);
 	free(text);

@@ -57,20 +57,47 @@ static const struct cli_option *find_option(const struct cli_option *options, si
 	return NULL;
 }
 
+/* What others call it. */
+static const struct {
+	const char *word, *option;
+} meant[] = {
+	{ "fault", "defect" },
+	{ "faults", "defect" },
+	{ "defect", "faults" },
+};
+
+static const char *other_name(const struct cli_option *options, size_t n_options, const char *word)
+{
+	for (size_t i = 0; i < SP_COUNT(meant); i++)
+		if (!strcmp(meant[i].word, word) &&
+		    find_option(options, n_options, meant[i].option, strlen(meant[i].option)))
+			return meant[i].option;
+	return NULL;
+}
+
 static int unknown_option(const struct cli_option *options, size_t n_options, const char *arg,
 			  struct sp_error *err)
 {
 	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
 	size_t dashes = strspn(arg, "-");
 	char *word SP_FREE = strndup(arg + dashes, strcspn(arg + dashes, "="));
+	const char *other = word ? other_name(options, n_options, word) : NULL;
+	int shown = (int)strcspn(arg, "=");
 	char *near SP_FREE = NULL;
 
+	if (other)
+		return sp_error_set(err, SP_INVALID, "unknown option %.*s; it is called --%s",
+				    shown, arg, other);
+	cli_list_add(&names, "help");
 	for (size_t i = 0; i < n_options; i++)
 		if (!options[i].hidden)
 			cli_list_add(&names, options[i].name);
 	near = word && *word ? sp_nearest(word, names.items, names.len) : NULL;
-	return sp_error_set(err, SP_INVALID, "unknown option %.*s%s%s", (int)strcspn(arg, "="), arg,
-			    near && *near ? "; the nearest: --" : "", near ? near : "");
+	if (near && *near)
+		return sp_error_set(err, SP_INVALID, "unknown option %.*s; the nearest: --%s",
+				    shown, arg, near);
+	return sp_error_set(err, SP_INVALID, "unknown option %.*s%s", shown, arg,
+			    n_options ? "" : "; there is none but --help");
 }
 
 static int store_text(const struct cli_option *option, const char *value, void *field,

@@ -200,13 +200,22 @@ static int check_budget(const struct run_args *args, struct run_plan *plan, stru
 			    "API: use them with --provider render; seconds= goes with any");
 }
 
+static int unknown_profile(const char *word, struct sp_error *err)
+{
+	static const char *const names[] = { "full", PROFILE_CORE };
+	char *near SP_FREE = sp_nearest(word, names, SP_COUNT(names));
+
+	return sp_error_set(err, SP_INVALID, "--profile takes full or %s, not \"%.80s\"%s%s",
+			    PROFILE_CORE, word, near && *near ? "; the nearest: " : "",
+			    near ? near : "");
+}
+
 static int check_profile(const struct run_args *args, struct sp_error *err)
 {
 	if (!strcmp(args->profile, "full"))
 		return 0;
 	if (strcmp(args->profile, PROFILE_CORE))
-		return sp_error_set(err, SP_INVALID, "--profile takes full or %s, not \"%.80s\"",
-				    PROFILE_CORE, args->profile);
+		return unknown_profile(args->profile, err);
 	if (args->filter.tags.len)
 		return sp_error_set(err, SP_INVALID,
 				    "--profile %s is a choice of tag; leave --tag out",

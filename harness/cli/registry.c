@@ -8,6 +8,7 @@
 #include <base/core_file.h>
 #include <control/control.h>
 #include <fakes/faulty/faulty.h>
+#include <fakes/render-api/faults.h>
 #include <fakes/render-api/server.h>
 #include <providers/plugin/plugin.h>
 #include <providers/render/meter.h>
@@ -627,4 +628,14 @@ int cli_serve_fake(const struct cli_serve_options *options, struct sp_error *err
 		return sp_error_set(err, SP_INVALID, "--era takes A, B or C, not \"%s\"",
 				    options->era);
 	return fake_api_run(&api, err);
+}
+
+bool cli_fake_has_fault(const char *name)
+{
+	return api_fault_from_name(name) >= 0;
+}
+
+void cli_fake_list_faults(struct sp_buf *out)
+{
+	api_faults_list(out);
 }

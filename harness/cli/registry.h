@@ -17,6 +17,8 @@
 #include <sandproof/seams.h>
 #include <sandproof/subject.h>
 
+#include <base/buf.h>
+
 /* ---- What there is: static, no network, no credentials ---- */
 
 /* All suites, in the order in which they run. */
@@ -214,5 +216,8 @@ struct cli_serve_options {
 
 /* Serves until a signal. 0, or the code of what went wrong before it listened. */
 int cli_serve_fake(const struct cli_serve_options *options, struct sp_error *err);
+/* Whether it has a fault of that name, and one line for each that it has, with what it does. */
+bool cli_fake_has_fault(const char *name);
+void cli_fake_list_faults(struct sp_buf *out);
 
 #endif

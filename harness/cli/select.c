@@ -111,16 +111,21 @@ const char *cli_level_name(enum sp_level level)
 	return level == SP_SHOULD ? "SHOULD" : "MUST";
 }
 
-int cli_unknown_fault(const char *id, struct sp_error *err)
+char *cli_nearest_fault(const char *id)
 {
 	struct cli_list names SP_CLEANUP(cli_list_done) = { NULL, 0 };
 	size_t n;
 	const struct sp_fault *const *faults = cli_faults(&n);
-	char *near SP_FREE = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		cli_list_add(&names, faults[i]->id);
-	near = sp_nearest(id, names.items, names.len);
+	return sp_nearest(id, names.items, names.len);
+}
+
+int cli_unknown_fault(const char *id, struct sp_error *err)
+{
+	char *near SP_FREE = cli_nearest_fault(id);
+
 	return sp_error_set(err, SP_INVALID, "unknown fault \"%.80s\"%s%s", id,
 			    near && *near ? "; the nearest: " : "; see `sandproof list --faults`",
 			    near ? near : "");

@@ -39,6 +39,8 @@ int cli_filter_make(const struct cli_filter_args *args, struct sp_filter *ret_fi
 /* Loads them, in the order given; see cli_suites_add(). */
 int cli_load_suites(const struct cli_list *files, struct sp_error *err);
 
+/* Ids of faults that look like the word, as sp_nearest() tells them; malloc'ed, or NULL. */
+char *cli_nearest_fault(const char *id);
 /* SP_INVALID: no such fault, with the nearest. */
 int cli_unknown_fault(const char *id, struct sp_error *err);
 

@@ -6,6 +6,7 @@
 
 #include <base/cleanup.h>
 #include <cli/registry.h>
+#include <cli/select.h>
 #include <cli/text.h>
 
 static const enum sp_topic topics[] = { SP_TOPIC_SUITE, SP_TOPIC_CASE, SP_TOPIC_TAG };
@@ -170,6 +171,27 @@ static bool is_spec(enum sp_subject_kind kind, const char *word)
 	return !cli_spec_check(kind, word, NULL);
 }
 
+/* "--suite kill" for "kil"; the first of those that are near. */
+static void suggest_near(const struct cli_command *self, const char *word, struct sp_buf *out)
+{
+	const char *option = "suite";
+	char *near SP_FREE = NULL;
+	size_t n;
+	const struct sp_suite *const *suites = cli_suites(&n);
+
+	if (has_option(self, option)) {
+		near = sp_topic_nearest(suites, n, SP_TOPIC_SUITE, word);
+	} else if (has_option(self, "defect")) {
+		option = "defect";
+		near = cli_nearest_fault(word);
+	}
+	if (!near || !*near)
+		return;
+	near[strcspn(near, ",")] = '\0';
+	sp_buf_adds(out, "; the nearest: ");
+	add_option(out, option, near);
+}
+
 static void suggest_option(const struct cli_command *self, const char *word, struct sp_buf *out)
 {
 	const char *option = NULL, *what = NULL;
@@ -186,8 +208,10 @@ static void suggest_option(const struct cli_command *self, const char *word, str
 		option = "defect";
 		what = "fault";
 	}
-	if (!option)
+	if (!option) {
+		suggest_near(self, word, out);
 		return;
+	}
 	sp_buf_addf(out, "; it is a %s: ", what);
 	add_option(out, option, word);
 }
