@@ -575,8 +575,10 @@ static void take_result(struct sp_supervisor *s, struct sp_slot *slot)
 	attempt.expected = expected;
 	attempt.actual = actual;
 	attempt.dialogue = (char *)sp_buf_str(&dialogue);
-	slot->state = SP_SLOT_IDLE;
-	slot->deadline = slot->slow_at = 0;
+	/* One that retires is on its way out and gets nothing more. */
+	slot->state = slot->retired ? SP_SLOT_QUITTING : SP_SLOT_IDLE;
+	slot->deadline = slot->retired ? sp_deadline_ms(quit_limit(s)) : 0;
+	slot->slow_at = 0;
 	if (slot->not_opened && s->broken[kind])
 		not_opened(s, kind, &attempt, &said);
 	else if (blame_budget(s, &attempt))
