@@ -158,8 +158,8 @@ static struct cli_driver *start(struct cli_registry *registry, const char *text,
 		sp_error_set(err, SP_INTERNAL, "out of memory");
 		return NULL;
 	}
-	memcpy(names, registry->options.driver_env,
-	       registry->options.n_driver_env * sizeof(*names));
+	for (size_t i = 0; i < registry->options.n_driver_env; i++)
+		names[i] = registry->options.driver_env[i];
 	cli_driver_options(&spec, &options);
 	options.env_names = names;
 	options.workspace = workspace;

@@ -154,7 +154,7 @@ static struct sp_process_ops process_ops(const struct sp_process_ops *in)
 		ENTRY(in, process, wait),
 		ENTRY(in, process, kill),
 		ENTRY(in, process, signal),
-		ENTRY(in, process, release),
+		.release = process_release,
 	};
 }
 
@@ -506,7 +506,8 @@ static struct sp_sandbox_ops sandbox_ops(const struct sp_sandbox_ops *in)
 		ENTRY(in, sandbox, git),
 		ENTRY(in, sandbox, timeline),
 		ENTRY(in, sandbox, destroy),
-		ENTRY(in, sandbox, close),
+		/* Ours to end, whether or not the inner one has an end. */
+		.close = sandbox_close,
 	};
 }
 
