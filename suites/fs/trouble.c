@@ -50,11 +50,11 @@ static int call_it(void *arg, struct sp_cancel *cancel, struct sp_call_result *r
 }
 
 /* The abort comes while the back end stands at `step` of the call. */
-static bool aborted_at(const struct yard *y, const struct named_call *which,
+static bool aborted_at(const struct yard *y, const struct named_call *which, const char *path,
 		       enum sp_control_step step, enum sp_control_when when)
 {
 	struct sp_case *t = y->t;
-	struct one_call one = { which, y->sandbox, yard_path(y, "f") };
+	struct one_call one = { which, y->sandbox, path };
 	struct sp_call *call SP_CALL = NULL;
 	struct sp_gate gate SP_GATE = SP_GATE_INIT;
 	struct sp_call_result *result;
@@ -90,12 +90,14 @@ void fs_abort_during(struct sp_case *t)
 		enum sp_control_step deed = read    ? SP_STEP_DOWNLOAD
 					    : write ? SP_STEP_UPLOAD
 						    : SP_STEP_RUN;
+		/* Of its own: what was asked for before the abort may still be done later. */
+		const char *path = yard_path(&y, fs_calls[i].name);
 
-		SP_REQUIRE(put_text(&y, yard_path(&y, "f"), "old"));
-		SP_REQUIRE(aborted_at(&y, &fs_calls[i], mint, SP_BEFORE) &&
-			   aborted_at(&y, &fs_calls[i], mint, SP_AFTER) &&
-			   aborted_at(&y, &fs_calls[i], deed, SP_BEFORE) &&
-			   aborted_at(&y, &fs_calls[i], deed, SP_AFTER));
+		SP_REQUIRE(put_text(&y, path, "old"));
+		SP_REQUIRE(aborted_at(&y, &fs_calls[i], path, mint, SP_BEFORE) &&
+			   aborted_at(&y, &fs_calls[i], path, mint, SP_AFTER) &&
+			   aborted_at(&y, &fs_calls[i], path, deed, SP_BEFORE) &&
+			   aborted_at(&y, &fs_calls[i], path, deed, SP_AFTER));
 		/* Nobody stands in the way of the next call. */
 		SP_REQUIRE(put_text(&y, yard_path(&y, "after"), "new") &&
 			   gives_text(&y, yard_path(&y, "after"), "new"));
