@@ -116,7 +116,8 @@ static void calls(const char *program, const char *self, size_t rounds)
 		bench_add(&ours, empty_call(&store));
 	}
 	(void)sched_setaffinity(0, sizeof(before), &before);
-	snprintf(text, sizeof(text), "an empty call, over a round trip of a pipe (%.1f us), on one core",
+	snprintf(text, sizeof(text),
+		 "an empty call, over a round trip of a pipe (%.1f us), on one core",
 		 (double)bench_median(&bare) / 1000);
 	bench_print(text, (double)bench_median(&ours) / (double)bench_median(&bare), "x", 3);
 	bench_series_done(&bare);
