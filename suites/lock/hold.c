@@ -67,21 +67,37 @@ static int lose_patience(void *arg, struct sp_cancel *cancel, struct sp_call_res
 	return rc;
 }
 
-void lock_hold_not_reentrant(struct sp_case *t)
+/* Which of the two threads is first is chance, so several attempts are made: each has to wait. */
+#define ATTEMPTS 8
+
+static bool attempt_waits(struct sp_case *t, const char *key)
 {
 	struct patience patience = {t, sp_case_lock(t), sp_cancel_new()};
-	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT, inner LOCK_LEASE = SP_LEASE_INIT;
-	const char *key = sp_case_unique(t);
+	struct sp_lease inner LOCK_LEASE = SP_LEASE_INIT;
+	struct sp_call *call SP_CALL = sp_call_start(t, lose_patience, &patience);
 	struct sp_error err = SP_ERROR_INIT;
+	bool waits = false;
 
-	if (lock_take(t, patience.lock, key, &lease)) {
-		struct sp_call *call SP_CALL = sp_call_start(t, lose_patience, &patience);
+	if (call) {
 		int rc = sp_lock_acquire(patience.lock, key, patience.cancel, &inner, &err);
 
-		SP_CHECK_CODE(t, SP_ABORTED, rc, &err, "the holder itself waits as everybody does");
+		waits = SP_CHECK_CODE(t, SP_ABORTED, rc, &err,
+				      "the holder itself waits as everybody does");
 		sp_call_join(call);
 	}
 	sp_cancel_unref(patience.cancel);
+	return waits;
+}
+
+void lock_hold_not_reentrant(struct sp_case *t)
+{
+	struct sp_lease lease LOCK_LEASE = SP_LEASE_INIT;
+	const char *key = sp_case_unique(t);
+
+	if (!lock_take(t, sp_case_lock(t), key, &lease))
+		return;
+	for (unsigned i = 0; i < ATTEMPTS; i++)
+		SP_REQUIRE(attempt_waits(t, key));
 }
 
 #define WAITERS 4

@@ -611,7 +611,7 @@ static const struct sp_case_def cases[] = {
 		.clause = "S11",
 		.level = SP_MUST,
 		.needs = SP_NEED_NO_SANDBOX | SP_NEED_DURABLE | SP_NEED_PEER,
-		.faults = LIST("store-writes-behind", "store-updates-half"),
+		.faults = LIST("store-updates-half"),
 		.requirement = "After kill -9 of the writer in full flight the record is whole "
 			       "and no older than the last answer.",
 		.rationale = "Half a record is worse than none.",
