@@ -442,8 +442,9 @@ static int quotes_set(struct fault_sandbox *sandbox, const struct sp_env *env, s
 static const struct fault_hooks quotes_name = { .env_set = quotes_set };
 FAULT_WRAP(wrap_quotes_name, quotes_name)
 
-/* The variables of a command as statements in front of its text. */
-static char *prefixed(const struct sp_exec_options *options)
+/* The variables of a command as statements in front of its text, which is the caller's to free. */
+static int prefix(const struct sp_exec_options *options, struct sp_exec_options *ret_changed,
+		  char **ret_text, struct sp_error *err)
 {
 	struct sp_buf text SP_CLEANUP(sp_buf_done) = SP_BUF_INIT(SP_BUF_COMMAND);
 
@@ -453,33 +454,33 @@ static char *prefixed(const struct sp_exec_options *options)
 		sp_buf_adds(&text, "; ");
 	}
 	sp_buf_adds(&text, options->command);
-	return sp_buf_take(&text, NULL);
+	*ret_text = sp_buf_take(&text, NULL);
+	if (!*ret_text)
+		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
+	*ret_changed = *options;
+	ret_changed->command = *ret_text;
+	ret_changed->n_env = 0;
+	return 0;
 }
 
 static int prefix_exec(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
 		       struct sp_exec_result *ret_result, struct sp_error *err)
 {
-	struct sp_exec_options changed = *options;
-	char *text SP_FREE = prefixed(options);
+	struct sp_exec_options changed;
+	char *text SP_FREE = NULL;
+	int rc = prefix(options, &changed, &text, err);
 
-	if (!text)
-		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
-	changed.command = text;
-	changed.n_env = 0;
-	return sp_sandbox_exec(&sandbox->inner, &changed, ret_result, err);
+	return rc ? rc : sp_sandbox_exec(&sandbox->inner, &changed, ret_result, err);
 }
 
 static int prefix_spawn(struct fault_sandbox *sandbox, const struct sp_exec_options *options,
 			struct fault_process *process, struct sp_error *err)
 {
-	struct sp_exec_options changed = *options;
-	char *text SP_FREE = prefixed(options);
+	struct sp_exec_options changed;
+	char *text SP_FREE = NULL;
+	int rc = prefix(options, &changed, &text, err);
 
-	if (!text)
-		return sp_error_set(err, SP_INTERNAL, "no memory for a fault");
-	changed.command = text;
-	changed.n_env = 0;
-	return sp_sandbox_spawn(&sandbox->inner, &changed, &process->inner, err);
+	return rc ? rc : sp_sandbox_spawn(&sandbox->inner, &changed, &process->inner, err);
 }
 static const struct fault_hooks export_prefix = { .exec = prefix_exec, .spawn = prefix_spawn };
 FAULT_WRAP(wrap_export_prefix, export_prefix)
